@@ -1,0 +1,42 @@
+"""Verified reads of artifacts that several assets and checks share."""
+
+from typing import Any
+
+from pipelines.resources.workspace import Workspace
+from pipelines.stages.annotation.audit_file import read_audit
+from pipelines.stages.annotation.persona_tasks import persona_tasks
+from pipelines.stages.annotation.resolution import AuditRecord
+from pipelines.stages.ingest import IngestReport, iter_records
+from pipelines.stages.price_axes import excluded_products
+from pipelines.stages.published_json import read_json
+from pipelines.stages.task_ids import TaskRow, read_task_rows
+
+
+def document(work: Workspace, asset: str) -> Any:
+    """The value of a JSON artifact."""
+    return read_json(work.store.path(asset))
+
+
+def excluded_indices(work: Workspace) -> frozenset[int]:
+    """Source indices of the excluded products."""
+    return excluded_products(document(work, "price_axis_exclusions"))
+
+
+def task_rows(work: Workspace) -> list[TaskRow]:
+    """All tasks of the raw corpus."""
+    return list(read_task_rows(work.store.path("task_ids")))
+
+
+def ingest_report(work: Workspace) -> IngestReport:
+    """Report of the ingest."""
+    fields = document(work, "ingest_report")
+    examples = tuple((index, reason) for index, reason in fields.pop("quarantine_examples"))
+    return IngestReport(**fields, quarantine_examples=examples)
+
+
+def audit_records(work: Workspace) -> list[AuditRecord]:
+    """Final annotations, checked once more against the tasks."""
+    tasks = persona_tasks(
+        iter_records(work.store.path("raw_products")), task_rows(work), excluded_indices(work)
+    )
+    return read_audit(work.store.path("price_annotations"), tasks)

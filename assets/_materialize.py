@@ -1,0 +1,131 @@
+"""From a written artifact to what Dagster records: data version, row count, schema, preview, plot.
+
+Previews show ids, counts, prices and codes; never task texts, targets or personas (contract 7.13).
+"""
+
+import base64
+import io
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+import pyarrow.parquet as pq
+
+from pipelines.resources.artifact_store import Artifact
+from pipelines.resources.workspace import Workspace
+
+PREVIEW_ROWS = 8
+OWNERS = ["team:shopsim-data"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a stage says about its artifact, besides its bytes.
+
+    `rows` is the number of records; `numbers` are shown one by one; `preview` is a bounded table; `bars` are
+    charts: title -> label -> count.
+    """
+
+    rows: int
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    preview: Sequence[Mapping[str, Any]] = ()
+    bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def materialize(
+    workspace: Workspace,
+    asset: str,
+    filename: str,
+    code_version: str,
+    writer: Callable[[Path], Facts],
+    *,
+    parents: Iterable[str] = (),
+) -> dg.MaterializeResult:
+    """Writes one artifact through the store and reports it; the data version is its SHA-256.
+
+    Args:
+        workspace: Where to write.
+        asset: Asset name; with `/` between the parts of its key.
+        filename: Name of the artifact file.
+        code_version: The asset's code version.
+        writer: Fills the path that it is given and says what it wrote.
+        parents: Names of the assets that were read.
+    """
+    started = time.perf_counter()
+    facts: list[Facts] = []
+    artifact = workspace.store.write(
+        asset,
+        filename,
+        lambda path: facts.append(writer(path)),
+        code_version=code_version,
+        parents=parents,
+    )
+    seconds = round(time.perf_counter() - started, 3)
+    announce(workspace, artifact.asset, facts[0].rows, artifact.sha256, seconds)
+    return dg.MaterializeResult(
+        asset_key=dg.AssetKey(asset.split("/")),
+        data_version=dg.DataVersion(artifact.sha256),
+        metadata={**_metadata(workspace, artifact, facts[0]), "seconds": seconds},
+    )
+
+
+def announce(workspace: Workspace, asset: str, rows: int, sha256: str, seconds: float) -> None:
+    """Shows a finished stage on a terminal, where progress is asked for."""
+    if workspace.show_progress and sys.stderr.isatty():
+        sys.stderr.write(f"  {asset:<22} {rows:>8,} rows  {sha256[:12]}  {seconds:6.2f} s\n")
+        sys.stderr.flush()
+
+
+def _metadata(workspace: Workspace, artifact: Artifact, facts: Facts) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "dagster/row_count": facts.rows,
+        "data_set": workspace.settings.name,
+        "sha256": artifact.sha256,
+        "bytes": artifact.bytes,
+        "file": artifact.path.name,
+        **facts.numbers,
+    }
+    if artifact.path.suffix == ".parquet":
+        metadata["dagster/column_schema"] = _column_schema(artifact.path)
+    if facts.preview:
+        metadata["preview"] = dg.MetadataValue.md(_table(facts.preview))
+    for title, bars in facts.bars.items():
+        if bars:
+            metadata[f"plot: {title}"] = dg.MetadataValue.md(bar_chart(title, bars))
+    return metadata
+
+
+def _column_schema(path: Path) -> dg.TableSchema:
+    schema = pq.read_schema(path)
+    return dg.TableSchema(columns=[dg.TableColumn(name=item.name, type=str(item.type)) for item in schema])
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    frame = pd.DataFrame.from_records(list(rows[:PREVIEW_ROWS]))
+    return str(frame.to_markdown(index=False))
+
+
+def bar_chart(title: str, bars: Mapping[str, float]) -> str:
+    """A horizontal bar chart as Markdown with an inline PNG, so that it shows offline."""
+    from matplotlib.figure import Figure
+
+    names = list(bars)
+    figure = Figure(figsize=(6.4, 0.6 + 0.32 * len(names)), layout="constrained")
+    axes = figure.add_subplot()
+    drawn = axes.barh(range(len(names)), [bars[name] for name in names], color="#2f6f9f")
+    axes.set_yticks(range(len(names)), names)
+    axes.bar_label(drawn, padding=3, fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    axes.set_title(title, fontsize=10)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
+    image = base64.b64encode(buffer.getvalue()).decode("ascii")
+    # The words repeat the picture for people who do not see it.
+    words = ", ".join(f"{name}: {value:g}" for name, value in bars.items())
+    return f"![{title}. {words}](data:image/png;base64,{image})\n\n{words}"

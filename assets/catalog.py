@@ -1,0 +1,158 @@
+"""Group `catalog`: the raw archive, stable task ids, and products whose price cannot be known."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+
+from assets._code_version import code_version
+from assets._materialize import OWNERS, Facts, materialize
+from pipelines.resources.workspace import WorkspaceResource
+from pipelines.stages.ingest import IngestReport, iter_records, read_archive
+from pipelines.stages.price_axes import find_exclusions
+from pipelines.stages.published_json import PublishedJson
+from pipelines.stages.task_ids import assign_task_ids, read_task_rows, write_task_rows
+from shopsim_env.canonical import pretty_json
+
+RAW = code_version(
+    "pipelines.stages.ingest",
+    "pipelines.stages.ingest_rules",
+    "pipelines.stages.ingest_schema",
+    "pipelines.stages.json_archive",
+    "pipelines.stages.tables",
+)
+TASK_IDS = code_version("pipelines.stages.task_ids")
+EXCLUSIONS = code_version("pipelines.stages.price_axes", "shopsim_env.catalog.price_axes")
+
+
+@dg.multi_asset(
+    specs=[
+        dg.AssetSpec(
+            "raw_products",
+            description="Products of the raw archive, one row each in archive order; nothing is dropped.",
+            group_name="catalog",
+            owners=OWNERS,
+            kinds={"python", "parquet"},
+            code_version=RAW,
+        ),
+        dg.AssetSpec(
+            "ingest_report",
+            description="Hashes of the archive, missing fields by reason, unknown keys and quarantined rows.",
+            group_name="catalog",
+            owners=OWNERS,
+            kinds={"python", "json"},
+            code_version=RAW,
+        ),
+    ]
+)
+def ingest(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
+    """Reads the raw archive record by record; the first broken rule stops the run and leaves nothing."""
+    work = workspace.open()
+    reports: list[IngestReport] = []
+
+    def write_products(path: Path) -> Facts:
+        with work.progress("raw_products") as on_progress:
+            report = read_archive(
+                work.archive,
+                path,
+                lenient=work.settings.lenient,
+                expected_sha256=work.settings.archive_sha256,
+                on_progress=on_progress,
+            )
+        reports.append(report)
+        preview = [
+            {"index": row.source_product_index, "asin": row.asin, "category": row.category, "tag": row.tag}
+            for row, _ in zip(iter_records(path), range(8), strict=False)
+        ]
+        domains = Counter(row.record.get("domain_en_short") or "unknown" for row in iter_records(path))
+        return Facts(
+            report.product_count,
+            numbers={
+                "tasks": report.task_count,
+                "persona_tasks": report.persona_task_count,
+                "archive_sha256": report.archive_sha256,
+                "quarantined": dg.MetadataValue.json(report.quarantined),
+            },
+            preview=preview,
+            bars={"products by domain": dict(domains.most_common())},
+        )
+
+    yield materialize(work, "raw_products", "raw_products.parquet", RAW, write_products)
+
+    def write_report(path: Path) -> Facts:
+        report = reports[0].as_dict()
+        path.write_text(pretty_json(report), encoding="utf-8")
+        gaps = [{"field": name, **reasons} for name, reasons in report["gaps"].items()]
+        totals = {name: float(sum(reasons.values())) for name, reasons in report["gaps"].items()}
+        return Facts(len(gaps), preview=gaps, bars={"missing values by field": totals})
+
+    yield materialize(
+        work, "ingest_report", "ingest_report.json", RAW, write_report, parents=("raw_products",)
+    )
+
+
+@dg.asset(
+    deps=["raw_products"],
+    group_name="catalog",
+    owners=OWNERS,
+    kinds={"python", "parquet"},
+    code_version=TASK_IDS,
+)
+def task_ids(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Stable task ids, numbered on the raw corpus before any filter; one row a task, gaps never closed."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        tasks = assign_task_ids(iter_records(work.store.path("raw_products")))
+        write_task_rows(path, tasks)
+        kinds = Counter(
+            "quarantined" if task.quarantine else "persona" if task.persona else "standard" for task in tasks
+        )
+        preview = [
+            {"task_id": task.task_id, "kind": "persona" if task.persona else "standard"} for task in tasks
+        ]
+        return Facts(len(tasks), numbers=dict(kinds), preview=preview, bars={"tasks by kind": dict(kinds)})
+
+    return materialize(work, "task_ids", "task_ids.parquet", TASK_IDS, write, parents=("raw_products",))
+
+
+@dg.asset(
+    deps=["raw_products", "task_ids"],
+    group_name="catalog",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=EXCLUSIONS,
+)
+def price_axis_exclusions(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Products with two or more price-varying axes, with the axes and the tasks that leave with them."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        tasks = read_task_rows(work.store.path("task_ids"))
+        exclusions = find_exclusions(iter_records(work.store.path("raw_products")), tasks)
+        document = PublishedJson.of(exclusions)
+        document.write(path)
+        axes = Counter(f"{len(item['price_affecting_axes'])} axes" for item in exclusions)
+        preview = [
+            {"index": item["source_product_index"], "asin": item["asin"], "tasks": len(item["task_ids"])}
+            for item in exclusions
+        ]
+        return Facts(
+            len(exclusions),
+            numbers={
+                "excluded_tasks": sum(len(item["task_ids"]) for item in exclusions),
+                "sha256_crlf": document.crlf_sha256,
+            },
+            preview=preview,
+            bars={"excluded products by price-varying axes": dict(sorted(axes.items()))},
+        )
+
+    return materialize(
+        work,
+        "price_axis_exclusions",
+        "catalog_exclusions.v2.json",
+        EXCLUSIONS,
+        write,
+        parents=("raw_products", "task_ids"),
+    )

@@ -1,0 +1,51 @@
+"""How a blocking check is declared, and the list of those that a release requires."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+import dagster as dg
+
+from pipelines.resources.workspace import Workspace, WorkspaceResource
+
+MAX_PROBLEMS = 20
+
+# Asset name -> names of its blocking checks; filled as check modules are imported.
+REQUIRED: dict[str, list[str]] = defaultdict(list)
+
+Check = Callable[[Workspace], Iterable[str]]
+
+
+def blocking_check(asset: str, *, artifact: bool = True) -> Callable[[Check], dg.AssetChecksDefinition]:
+    """Turns a function that yields problems (none: passed) into a blocking check of `asset`.
+
+    Problems name ids, counts and codes, never task text. The check's name is the function's: what holds when
+    it passes. Its docstring becomes the description.
+
+    Args:
+        asset: Asset name, with `/` between the parts of its key.
+        artifact: False for the release itself, which is no artifact and needs no receipt.
+    """
+
+    def declare(function: Check) -> dg.AssetChecksDefinition:
+        name = function.__name__
+        if artifact:
+            REQUIRED[asset].append(name)
+
+        @dg.asset_check(
+            asset=dg.AssetKey(asset.split("/")), name=name, description=function.__doc__, blocking=True
+        )
+        def run(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+            work = workspace.open()
+            problems = list(islice(function(work), MAX_PROBLEMS))
+            if artifact and not problems:
+                work.store.record_check(asset, name)
+            return dg.AssetCheckResult(
+                passed=not problems,
+                metadata={"problems": dg.MetadataValue.json(problems)},
+                description="; ".join(problems[:3]) or None,
+            )
+
+        return run
+
+    return declare

@@ -1,0 +1,13 @@
+"""The list of check modules, in the order of the asset modules, and what a release requires of them."""
+
+from types import ModuleType
+
+from assets.checks import annotations, catalog, cleaned, release, search, splits
+from assets.checks.blocking import REQUIRED
+
+CHECK_MODULES: list[ModuleType] = [catalog, annotations, cleaned, splits, search, release]
+
+
+def required_checks(asset: str) -> list[str]:
+    """Names of the blocking checks of one artifact."""
+    return list(REQUIRED[asset])

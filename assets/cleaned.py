@@ -1,0 +1,167 @@
+"""Group `cleaned`: the cleaned v2 archive, its manifest, the source splits, and title nouns."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import dagster as dg
+
+from assets._code_version import code_version
+from assets._inputs import audit_records, document, excluded_indices, ingest_report, task_rows
+from assets._materialize import OWNERS, Facts, materialize
+from pipelines.resources.tagger import load_tagger
+from pipelines.resources.workspace import WorkspaceResource
+from pipelines.stages.clean_manifest import Annotator, CleanFiles, build_clean_manifest
+from pipelines.stages.cleaning import CleanedReport, iter_cleaned, write_cleaned
+from pipelines.stages.ingest import iter_records
+from pipelines.stages.nouns import tag_titles, write_nouns
+from pipelines.stages.published_json import PublishedJson
+from pipelines.stages.splits import SourceBounds, build_source_splits
+from shopsim_env.canonical import pretty_json
+
+ARCHIVE_NAME = "fine_items_eval_train_all.cleaned.v2.json.gz"
+MANIFEST_NAME = "clean_dataset_manifest.v2.json"
+SOURCE_SPLITS_NAME = "task_splits.cleaned.v2.json"
+CLEANED = code_version("pipelines.stages.cleaning", "pipelines.stages.json_archive")
+CLEAN_MANIFEST = code_version("pipelines.stages.clean_manifest")
+NOUNS = code_version("pipelines.stages.nouns", "pipelines.resources.tagger", "shopsim_env.text.nouns")
+SOURCE_SPLITS = code_version("pipelines.stages.splits")
+_UPSTREAM = ("raw_products", "task_ids", "price_axis_exclusions", "price_annotations")
+
+
+@dg.multi_asset(
+    specs=[
+        dg.AssetSpec(
+            "cleaned_v2",
+            deps=list(_UPSTREAM),
+            description="The archive without excluded products, with task ids and ceilings written in.",
+            group_name="cleaned",
+            owners=OWNERS,
+            kinds={"python", "json"},
+            code_version=CLEANED,
+        ),
+        dg.AssetSpec(
+            "cleaned_report",
+            deps=list(_UPSTREAM),
+            description="Name, hashes and counts of the cleaned archive.",
+            group_name="cleaned",
+            owners=OWNERS,
+            kinds={"python", "json"},
+            code_version=CLEANED,
+        ),
+    ]
+)
+def clean(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
+    """Writes the cleaned v2 archive as a stream."""
+    work = workspace.open()
+    reports: list[CleanedReport] = []
+
+    def write_archive(path: Path) -> Facts:
+        report = write_cleaned(
+            iter_records(work.store.path("raw_products")),
+            task_rows(work),
+            excluded_indices(work),
+            audit_records(work),
+            path,
+        )
+        reports.append(replace(report, archive_name=ARCHIVE_NAME))
+        return Facts(
+            report.product_count, numbers={"tasks": report.task_count, "data_sha256": report.data_sha256}
+        )
+
+    yield materialize(work, "cleaned_v2", ARCHIVE_NAME, CLEANED, write_archive, parents=_UPSTREAM)
+
+    def write_report(path: Path) -> Facts:
+        report = asdict(reports[0])
+        path.write_text(pretty_json(report), encoding="utf-8")
+        return Facts(1, numbers=report)
+
+    yield materialize(
+        work, "cleaned_report", "cleaned_report.json", CLEANED, write_report, parents=("cleaned_v2",)
+    )
+
+
+@dg.asset(
+    deps=["task_ids", "price_axis_exclusions"],
+    group_name="cleaned",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=SOURCE_SPLITS,
+)
+def source_splits(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Where each active task came from (source train or eval); for tracing, not for experiments."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        bounds = [
+            SourceBounds(name, bound.start, bound.stop, bound.persona)
+            for name, bound in work.settings.source_splits.items()
+        ]
+        splits = build_source_splits(task_rows(work), excluded_indices(work), bounds or None)
+        published = PublishedJson.of(splits)
+        published.write(path)
+        sizes = {name: len(split["task_ids"]) for name, split in splits["splits"].items()}
+        numbers = {"sha256_crlf": published.crlf_sha256, "active_tasks": splits["active_task_count"]}
+        return Facts(len(sizes), numbers=numbers, bars={"tasks by source split": sizes})
+
+    return materialize(
+        work,
+        "source_splits",
+        SOURCE_SPLITS_NAME,
+        SOURCE_SPLITS,
+        write,
+        parents=("task_ids", "price_axis_exclusions"),
+    )
+
+
+@dg.asset(
+    deps=["ingest_report", "cleaned_report", "source_splits", *_UPSTREAM],
+    group_name="cleaned",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=CLEAN_MANIFEST,
+)
+def clean_manifest(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Hashes, counts and annotation facts of the cleaned archive, in the published format."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        manifest = build_clean_manifest(
+            source=ingest_report(work),
+            cleaned=CleanedReport(**document(work, "cleaned_report")),
+            tasks=task_rows(work),
+            exclusions=document(work, "price_axis_exclusions"),
+            audit=audit_records(work),
+            annotator=Annotator(**work.settings.annotator.model_dump()),
+            files=CleanFiles(
+                exclusions=PublishedJson.of(document(work, "price_axis_exclusions")),
+                task_splits=PublishedJson.of(document(work, "source_splits")),
+                persona_price_audit=PublishedJson.of(document(work, "price_annotations")),
+            ),
+        )
+        PublishedJson.of(manifest).write(path)
+        counts = {key: value for key, value in manifest.items() if key.endswith("_count")}
+        return Facts(len(manifest), numbers=counts)
+
+    parents = ("ingest_report", "cleaned_report", "source_splits", *_UPSTREAM)
+    return materialize(work, "clean_manifest", MANIFEST_NAME, CLEAN_MANIFEST, write, parents=parents)
+
+
+@dg.asset(
+    deps=["cleaned_v2"],
+    group_name="cleaned",
+    owners=OWNERS,
+    kinds={"python", "parquet"},
+    code_version=NOUNS,
+)
+def title_nouns(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Nouns of every title by the configured tagger, so that the type reward needs no tagger at run time."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        tagger = load_tagger(work.settings.tagger)
+        titles = ((record["asin"], record["title"]) for record in iter_cleaned(work.store.path("cleaned_v2")))
+        rows = write_nouns(path, tag_titles(titles, tagger), tagger)
+        return Facts(rows, numbers={"tagger": tagger.name, "fingerprint": tagger.fingerprint})
+
+    return materialize(work, "title_nouns", "title_nouns.parquet", NOUNS, write, parents=("cleaned_v2",))

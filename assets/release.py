@@ -1,0 +1,111 @@
+"""Group `release`: the one artifact that the runtime reads, written after every blocking check."""
+
+import time
+
+import dagster as dg
+
+from assets._code_version import code_version
+from assets._inputs import document, excluded_indices, task_rows
+from assets._materialize import OWNERS, announce
+from assets.checks.modules import required_checks
+from assets.search import split_members
+from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.cleaning import inactive_tasks
+from pipelines.stages.nouns import read_nouns
+from pipelines.stages.release import Provenance, ReleaseParts, publish_release, tool_versions
+from shopsim_env.release import layout
+
+RELEASE = code_version("pipelines.stages.release", "pipelines.stages.task_tables", "shopsim_env.release")
+EXPORTS = {
+    layout.CLEANED_EXPORT: "cleaned_v2",
+    layout.CLEAN_MANIFEST_EXPORT: "clean_manifest",
+    layout.EXCLUSIONS_EXPORT: "price_axis_exclusions",
+    layout.SOURCE_SPLITS_EXPORT: "source_splits",
+    layout.ANNOTATIONS_EXPORT: "price_annotations",
+    layout.PERSONA_SPLITS_EXPORT: "persona_splits",
+}
+PARENTS = (
+    "raw_products",
+    "ingest_report",
+    "task_ids",
+    "price_axis_exclusions",
+    "price_annotations",
+    "cleaned_v2",
+    "cleaned_report",
+    "clean_manifest",
+    "source_splits",
+    "title_nouns",
+    "persona_splits",
+    "split/train",
+    "split/val",
+    "split/test",
+    "search_index",
+    "search_baseline",
+)
+
+
+@dg.asset(
+    deps=[dg.AssetKey(name.split("/")) for name in PARENTS],
+    group_name="release",
+    owners=OWNERS,
+    kinds={"python", "sqlite"},
+    code_version=RELEASE,
+)
+def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """The verified release: staged, hashed, opened, checked, then renamed into place as one folder."""
+    work, started = workspace.open(), time.perf_counter()
+    work.store.require_checks({name: required_checks(name) for name in PARENTS})
+    settings = work.settings
+    report = publish_release(
+        _parts(work),
+        Provenance(settings.name, settings.licence, _assets(work), tool_versions()),
+        root=work.releases,
+        out=work.out,
+        force=work.force,
+    )
+    seconds = round(time.perf_counter() - started, 3)
+    announce(work, "release", report.counts["products"], report.manifest_sha256, seconds)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(report.manifest_sha256),
+        metadata={
+            "dagster/row_count": report.counts["products"],
+            "data_set": settings.name,
+            "seconds": seconds,
+            "release_id": report.id,
+            "release_path": dg.MetadataValue.path(str(report.path)),
+            "sha256": report.manifest_sha256,
+            "bytes": report.bytes,
+            "files": report.files,
+            "counts": dg.MetadataValue.json(dict(report.counts)),
+        },
+    )
+
+
+def _parts(work: Workspace) -> ReleaseParts:
+    nouns = read_nouns(work.store.path("title_nouns"))
+    return ReleaseParts(
+        catalog=work.store.path("search_index"),
+        title_nouns=nouns.nouns,
+        tagger={
+            "name": nouns.tagger_name,
+            "version": nouns.tagger_version,
+            "fingerprint": nouns.tagger_fingerprint,
+        },
+        cleaned=work.store.path("cleaned_v2"),
+        splits=split_members(work),
+        inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
+        metrics=document(work, "search_baseline"),
+        exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
+    )
+
+
+def _assets(work: Workspace) -> dict[str, object]:
+    """Code version, data version and parents of every asset that went in."""
+    return {
+        name: {
+            "code_version": artifact.code_version,
+            "data_version": artifact.sha256,
+            "parents": dict(artifact.parents),
+        }
+        for name, artifact in ((name, work.store.describe(name)) for name in PARENTS)
+    }

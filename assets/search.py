@@ -1,0 +1,102 @@
+"""Group `search`: the FTS5 index and how well it finds the tasks' own products."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets._code_version import code_version
+from assets._inputs import document
+from assets._materialize import OWNERS, Facts, materialize
+from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.search_index import build_search_index
+from pipelines.stages.search_metrics import TaskQuery, rank_golds, summarise
+from shopsim_env.canonical import pretty_json
+from shopsim_env.release.layout import open_readonly
+from shopsim_env.search.fts5 import Fts5Engine
+
+INDEX = code_version("pipelines.stages.search_index", "shopsim_env.search", "shopsim_env.text.tokens")
+BASELINE = code_version("pipelines.stages.search_metrics", "shopsim_env.search", "shopsim_env.text.tokens")
+_SPLIT_ASSETS = ("source_splits", "persona_splits")
+
+
+@dg.asset(
+    deps=["cleaned_v2"],
+    group_name="search",
+    owners=OWNERS,
+    kinds={"python", "sqlite"},
+    code_version=INDEX,
+)
+def search_index(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Public product rows and their FTS5 documents: Chinese bigrams, seven weighted fields."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        report = build_search_index(iter_cleaned(work.store.path("cleaned_v2")), path)
+        numbers = {"product_data_sha256": report.product_data_sha256}
+        return Facts(report.product_count, numbers=numbers, bars={"tokens by field": report.tokens})
+
+    return materialize(work, "search_index", "catalog.sqlite", INDEX, write, parents=("cleaned_v2",))
+
+
+@dg.asset(
+    deps=["search_index", "cleaned_v2", *_SPLIT_ASSETS],
+    group_name="search",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=BASELINE,
+)
+def search_baseline(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Recall@1/20/150 and MRR@150 of the gold product, for the simple and the full text, by split."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        metrics = _measure(work)
+        path.write_text(pretty_json({"search_baseline": metrics}), encoding="utf-8")
+        preview = [
+            {"split": split, "text": mode, "tasks": values["task_count"], **_rates(values)}
+            for split, result in metrics.items()
+            for mode, values in result["modes"].items()
+        ]
+        return Facts(len(metrics), preview=preview)
+
+    parents = ("search_index", "cleaned_v2", *_SPLIT_ASSETS)
+    return materialize(work, "search_baseline", "search_baseline.json", BASELINE, write, parents=parents)
+
+
+def _rates(values: dict[str, Any]) -> dict[str, float | None]:
+    recall = {f"recall@{depth}": entry["rate"] for depth, entry in values["recall"].items()}
+    return {**recall, "mrr": values["mrr"]}
+
+
+def _measure(work: Workspace) -> dict[str, Any]:
+    members = split_members(work)
+    wanted = {name: members[name] for name in work.settings.baseline.splits}
+    needed = {task_id for ids in wanted.values() for task_id in ids}
+    engine = Fts5Engine(open_readonly(work.store.path("search_index")))
+    try:
+        with work.progress("search_baseline") as on_progress:
+            outcomes = rank_golds(engine, _queries(work, needed), on_progress=on_progress)
+    finally:
+        engine.close()
+    return {name: summarise(outcomes, ids) for name, ids in wanted.items()}
+
+
+def _queries(work: Workspace, needed: set[int]) -> list[TaskQuery]:
+    return [
+        (task["task_id"], record["asin"], task.get("instruction_simple") or None, task["instruction"])
+        for record in iter_cleaned(work.store.path("cleaned_v2"))
+        for task in record.get("instructions") or ()
+        if task["task_id"] in needed
+    ]
+
+
+def split_members(work: Workspace) -> dict[str, list[int]]:
+    """Every split of the release: `source/NAME` and `project/NAME` to ascending task ids."""
+    families = {"source": document(work, "source_splits"), "project": document(work, "persona_splits")}
+    return {
+        f"{family}/{name}": split["task_ids"]
+        for family, manifest in families.items()
+        for name, split in manifest["splits"].items()
+    }

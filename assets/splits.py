@@ -1,0 +1,98 @@
+"""Group `splits`: the project's persona splits; whole groups of linked tasks, never broken."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets._code_version import code_version
+from assets._inputs import document
+from assets._materialize import OWNERS, Facts, materialize
+from assets.cleaned import ARCHIVE_NAME, MANIFEST_NAME, SOURCE_SPLITS_NAME
+from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.persona_groups import read_persona_records
+from pipelines.stages.project_splits import SplitSources, build_project_splits
+from pipelines.stages.published_json import PublishedJson
+from pipelines.stages.split_allocation import SplitPolicy
+from shopsim_env.canonical import pretty_json
+
+SPLITS = code_version(
+    "pipelines.stages.persona_groups", "pipelines.stages.project_splits", "pipelines.stages.split_allocation"
+)
+PARTS = ("train", "val", "test")
+_UPSTREAM = ("cleaned_v2", "clean_manifest", "source_splits")
+
+
+def _spec(key: list[str], description: str) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        dg.AssetKey(key),
+        deps=list(_UPSTREAM),
+        description=description,
+        group_name="splits",
+        owners=OWNERS,
+        kinds={"python", "json"},
+        code_version=SPLITS,
+    )
+
+
+@dg.multi_asset(
+    specs=[
+        _spec(["persona_splits"], "The three project splits in the published manifest format."),
+        *(_spec(["split", part], f"Task ids of the project split `{part}`.") for part in PARTS),
+    ]
+)
+def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
+    """Deals linked groups of persona tasks to train, val and test; one computation decides all three."""
+    work = workspace.open()
+    built: dict[str, Any] = {}
+
+    def write_manifest(path: Path) -> Facts:
+        built.update(_build(work))
+        PublishedJson.of(built).write(path)
+        sizes = {name: built["splits"][name]["task_count"] for name in PARTS}
+        return Facts(sum(sizes.values()), numbers=built["grouping"], bars={"tasks by split": sizes})
+
+    yield materialize(
+        work, "persona_splits", "persona_splits.v1.json", SPLITS, write_manifest, parents=_UPSTREAM
+    )
+    for part in PARTS:
+
+        def write_part(path: Path, part: str = part) -> Facts:
+            split = built["splits"][part]
+            path.write_text(pretty_json(split), encoding="utf-8")
+            return Facts(split["task_count"], numbers={"task_ids_sha256": split["task_ids_sha256"]})
+
+        yield materialize(
+            work, f"split/{part}", f"split_{part}.json", SPLITS, write_part, parents=("persona_splits",)
+        )
+
+
+def _build(work: Workspace) -> dict[str, Any]:
+    policy = work.settings.project_splits
+    manifest = PublishedJson.of(document(work, "clean_manifest"))
+    source = PublishedJson.of(document(work, "source_splits"))
+    cleaned = document(work, "clean_manifest")
+    return build_project_splits(
+        read_persona_records(iter_cleaned(work.store.path("cleaned_v2"))),
+        document(work, "source_splits"),
+        SplitPolicy(
+            seed=policy.seed,
+            validation_size=policy.validation_size,
+            test_size=policy.test_size,
+            held_out_max_group_size=policy.held_out_max_group_size,
+            test_excluded_task_ids=policy.test_excluded_task_ids,
+        ),
+        SplitSources(
+            cleaned_archive=ARCHIVE_NAME,
+            cleaned_archive_sha256=cleaned["output_archive_sha256"],
+            cleaned_data_sha256=cleaned["output_data_sha256"],
+            clean_dataset_manifest=MANIFEST_NAME,
+            clean_dataset_manifest_sha256=manifest.sha256,
+            clean_dataset_manifest_crlf_sha256=manifest.crlf_sha256,
+            source_split_manifest=SOURCE_SPLITS_NAME,
+            source_split_manifest_sha256=source.sha256,
+            source_split_manifest_crlf_sha256=source.crlf_sha256,
+        ),
+    )

@@ -1,0 +1,138 @@
+"""Runs the build job through Dagster in this process and condenses its events into one report."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import dagster as dg
+
+from pipelines.definitions import defs
+from pipelines.jobs import BUILD_RELEASE
+from pipelines.resources.paths import dagster_home
+from pipelines.resources.workspace import WorkspaceResource
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """One materialized asset: records, SHA-256 of what was written, seconds of work (checks apart)."""
+
+    asset: str
+    rows: int
+    sha256: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did. `problems` is empty exactly when `ok`."""
+
+    ok: bool
+    run_id: str
+    dataset: str
+    stages: list[StageResult]
+    checks_passed: int
+    checks_failed: int
+    release: str | None = None
+    release_id: str | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    ingest: Mapping[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return asdict(self)
+
+
+def run_build(config: Mapping[str, Any], *, instance: dg.DagsterInstance | None = None) -> BuildReport:
+    """Materializes everything for one data set.
+
+    Args:
+        config: Fields of `WorkspaceResource`.
+        instance: Dagster instance; None takes the one of DAGSTER_HOME, project-local by default, so that the
+            UI shows the run.
+    """
+    if instance is not None:
+        return _run(config, instance)
+    os.environ["DAGSTER_HOME"] = str(dagster_home())
+    with dg.DagsterInstance.get() as own:
+        return _run(config, own)
+
+
+def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport:
+    workspace = WorkspaceResource(**config).open()
+    result = defs.resolve_job_def(BUILD_RELEASE).execute_in_process(
+        instance=instance,
+        run_config={
+            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+            "resources": {"workspace": {"config": dict(config)}},
+        },
+        raise_on_error=False,
+    )
+    events = list(result.all_events)
+    release = _release_metadata(events)
+    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == _CHECK]
+    return BuildReport(
+        ok=result.success,
+        run_id=result.run_id,
+        dataset=workspace.settings.name,
+        stages=list(_stages(events)),
+        checks_passed=sum(check.passed for check in checks),
+        checks_failed=sum(not check.passed for check in checks),
+        release=release.get("release_path"),
+        release_id=release.get("release_id"),
+        metrics=_json_artifact(workspace, "search_baseline", events),
+        ingest=_json_artifact(workspace, "ingest_report", events),
+        problems=[] if result.success else list(_problems(events)),
+    )
+
+
+_CHECK = "ASSET_CHECK_EVALUATION"
+
+
+def _materializations(events: list[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
+    return (event for event in events if event.is_step_materialization)
+
+
+def _stages(events: list[dg.DagsterEvent]) -> Iterator[StageResult]:
+    for event in _materializations(events):
+        values: dict[str, Any] = {
+            name: item.value
+            for name, item in event.step_materialization_data.materialization.metadata.items()
+        }
+        asset = event.asset_key.to_user_string() if event.asset_key else ""
+        yield StageResult(asset, values["dagster/row_count"], values["sha256"], values["seconds"])
+
+
+def _release_metadata(events: list[dg.DagsterEvent]) -> dict[str, Any]:
+    for event in _materializations(events):
+        if event.asset_key == dg.AssetKey("release"):
+            metadata = event.step_materialization_data.materialization.metadata
+            return {name: item.value for name, item in metadata.items()}
+    return {}
+
+
+def _json_artifact(workspace: Any, asset: str, events: list[dg.DagsterEvent]) -> dict[str, Any]:
+    """The artifact of this run; an older one is not reported."""
+    from pipelines.stages.published_json import read_json
+
+    if any(event.asset_key == dg.AssetKey(asset) for event in _materializations(events)):
+        return dict(read_json(workspace.store.path(asset)))
+    return {}
+
+
+def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:
+    for event in events:
+        if event.event_type_value == _CHECK and not event.asset_check_evaluation_data.passed:
+            check = event.asset_check_evaluation_data
+            listed: Any = check.metadata["problems"].value
+            for problem in listed or ["failed"]:
+                yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"
+        elif event.is_step_failure and event.step_failure_data.error:
+            error = event.step_failure_data.error
+            while error.cause is not None:
+                error = error.cause
+            if error.cls_name != "DagsterAssetCheckFailedError":
+                # The message opens with the dotted class name; the class alone says enough.
+                message = error.message.strip().removeprefix(f"{error.cls_name}: ")
+                yield f"{event.step_key}: {message.rsplit('pipelines.errors.', 1)[-1]}"

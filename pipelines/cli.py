@@ -1,0 +1,135 @@
+"""Pipeline commands of `shopsim`, available in a checkout: `build` and `sample`.
+
+Registration imports nothing heavy; Dagster is loaded when a command runs.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from shopsim_env.commands.output import add_common, show, show_json
+
+SAMPLE_SEED = 20261130
+
+
+def register(subparsers: Any) -> None:
+    """Adds the pipeline commands to the `shopsim` parser."""
+    _register_build(subparsers)
+    _register_sample(subparsers)
+
+
+def _register_build(subparsers: Any) -> None:
+    parser = subparsers.add_parser("build", help="raw archive to verified release, through Dagster")
+    parser.add_argument(
+        "--dataset", default="sample", metavar="NAME", help="sample, paper or any name with --raw"
+    )
+    parser.add_argument("--raw", metavar="FILE", help="raw archive (.json or .json.gz)")
+    parser.add_argument("--annotations", metavar="FILE", help="recorded persona price annotations")
+    parser.add_argument(
+        "--runtime-regex-task-id",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="read this persona task's budget at run time; repeatable; 'all' for every one",
+    )
+    parser.add_argument("--lenient", action="store_true", help="quarantine rows with unpaired personas")
+    parser.add_argument("--out", metavar="DIR", help="release folder (default: data/releases/NAME/...)")
+    parser.add_argument("--data", metavar="DIR", help="folder for artifacts and releases (default: data)")
+    parser.add_argument("--force", action="store_true", help="allow --out to replace another release")
+    add_common(parser)
+    parser.set_defaults(handler=_build)
+
+
+def _register_sample(subparsers: Any) -> None:
+    parser = subparsers.add_parser("sample", help="generate a raw archive in the real schema")
+    parser.add_argument("--out", required=True, metavar="FILE", help="archive to write (.json.gz)")
+    parser.add_argument(
+        "--products", type=int, default=800, metavar="N", help="number of products (default 800)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=SAMPLE_SEED,
+        metavar="S",
+        help=f"default {SAMPLE_SEED}: the committed sample",
+    )
+    parser.add_argument(
+        "--like-published", metavar="DIR", help="copy the index structure of published id lists"
+    )
+    parser.add_argument("--force", action="store_true", help="replace existing files")
+    add_common(parser)
+    parser.set_defaults(handler=_sample)
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from pipelines.build import run_build
+    from pipelines.report import build_lines
+
+    report = run_build(_build_config(arguments))
+    if arguments.json:
+        show_json(report.as_dict())
+    else:
+        show(build_lines(report))
+    return 0 if report.ok else 1
+
+
+def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
+    listed = arguments.runtime_regex_task_id
+    config: dict[str, Any] = {
+        "dataset": arguments.dataset,
+        "runtime_regex_all": "all" in listed,
+        "runtime_regex_task_ids": [_task_id(text) for text in listed if text != "all"],
+        "force": arguments.force,
+        "show_progress": not arguments.json,
+    }
+    for name in ("raw", "annotations", "out"):
+        value = getattr(arguments, name)
+        if value is not None:
+            config[name] = str(Path(value).resolve())
+    if arguments.lenient:
+        config["lenient"] = True
+    if arguments.data is not None:
+        data = Path(arguments.data).resolve()
+        config |= {"artifacts_root": str(data / "artifacts"), "releases_root": str(data / "releases")}
+    return config
+
+
+def _task_id(text: str) -> int:
+    from pipelines.errors import ConfigError
+
+    if not text.isdecimal():
+        raise ConfigError(f"--runtime-regex-task-id: expected a task id or 'all', found {text!r}")
+    return int(text)
+
+
+def _sample(arguments: argparse.Namespace) -> int:
+    from pipelines.stages.sample.like_published import write_like_published
+    from pipelines.stages.sample.writer import sample_files, write_sample
+    from shopsim_env.canonical import sha256_file
+
+    out = Path(arguments.out)
+    _refuse_existing(sample_files(out).archive, arguments.force)
+    if arguments.like_published is not None:
+        files = write_like_published(out, Path(arguments.like_published), arguments.seed)
+    else:
+        files = write_sample(out, arguments.products, arguments.seed)
+    report = {
+        "archive": str(files.archive),
+        "archive_sha256": sha256_file(files.archive),
+        "annotations": str(files.annotations),
+        "truth": str(files.truth),
+    }
+    if arguments.json:
+        show_json(report)
+    else:
+        show(f"{name:<14} {value}" for name, value in report.items())
+    return 0
+
+
+def _refuse_existing(path: Path, force: bool) -> None:
+    from pipelines.errors import ConfigError
+
+    if path.exists() and not force:
+        raise ConfigError(
+            f"{path} exists; nothing was changed. Give another --out, or --force to replace it."
+        )

@@ -1,0 +1,23 @@
+"""The one code location: all assets, checks, jobs and the workspace resource. Wiring only."""
+
+import dagster as dg
+
+from assets import annotations, catalog, cleaned, release, search, splits
+from assets.checks.modules import CHECK_MODULES
+from pipelines.jobs import build_release
+from pipelines.resources.workspace import WorkspaceResource
+
+ASSET_MODULES = [catalog, annotations, cleaned, splits, search, release]
+
+
+def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:
+    """Definitions over one default workspace; run config can choose another data set for a run."""
+    return dg.Definitions(
+        assets=dg.load_assets_from_modules(ASSET_MODULES),
+        asset_checks=dg.load_asset_checks_from_modules(CHECK_MODULES),
+        jobs=[build_release],
+        resources={"workspace": workspace},
+    )
+
+
+defs = build_definitions(WorkspaceResource())

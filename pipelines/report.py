@@ -1,0 +1,79 @@
+"""A build report as text: stages, checks, missing fields, search baseline, what to try next."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from pipelines.build import BuildReport
+from pipelines.resources.paths import ROOT
+
+_MODES = {"instruction_simple": "simple", "instruction": "full"}
+
+
+def build_lines(report: BuildReport) -> Iterator[str]:
+    """Lines to print for a person."""
+    yield f"data set {report.dataset}, Dagster run {report.run_id}"
+    yield from _table(("stage", "rows", "sha256", "seconds"), _stage_rows(report))
+    yield f"checks: {report.checks_passed} passed, {report.checks_failed} failed"
+    yield from _ingest_lines(report.ingest)
+    baseline = report.metrics.get("search_baseline", {})
+    if baseline:
+        yield "search baseline (gold product, top 150)"
+        yield from _table(
+            ("split", "text", "tasks", "recall@1", "recall@20", "recall@150", "mrr@150"),
+            _baseline_rows(baseline),
+        )
+    if report.ok:
+        yield f"release {report.release_id}"
+        yield f"        {_shown(report.release)}"
+    else:
+        yield "no release was published:"
+        yield from (f"  {problem}" for problem in report.problems)
+
+
+def _stage_rows(report: BuildReport) -> Iterator[tuple[str, ...]]:
+    for stage in report.stages:
+        yield stage.asset, f"{stage.rows:,}", stage.sha256[:12], f"{stage.seconds:.2f}"
+
+
+def _ingest_lines(ingest: Mapping[str, Any]) -> Iterator[str]:
+    gaps = ingest.get("gaps", {})
+    if gaps:
+        yield "fields that say nothing (missing, null, empty): " + ", ".join(
+            f"{name} {sum(reasons.values()):,}" for name, reasons in gaps.items()
+        )
+    for reason, count in ingest.get("quarantined", {}).items():
+        yield f"quarantined: {reason} {count}"
+
+
+def _baseline_rows(baseline: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for split, result in baseline.items():
+        for mode, values in result["modes"].items():
+            rates = [values["recall"][depth]["rate"] for depth in ("1", "20", "150")]
+            yield (
+                split,
+                _MODES[mode],
+                f"{values['task_count']:,}",
+                *("-" if rate is None else f"{rate:.2%}" for rate in rates),
+                "-" if values["mrr"] is None else f"{values['mrr']:.4f}",
+            )
+
+
+def _table(headings: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    table = Table(box=None, pad_edge=True, header_style=None)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if number == 0 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    buffer = StringIO()
+    Console(file=buffer, width=120, no_color=True).print(table)
+    yield from buffer.getvalue().rstrip().splitlines()
+
+
+def _shown(path: str | None) -> str:
+    text = str(path or "")
+    prefix = f"{ROOT}/"
+    return text.removeprefix(prefix)

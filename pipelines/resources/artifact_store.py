@@ -1,0 +1,155 @@
+"""The artifact store: one verified file per asset, and the receipts of the checks that it passed.
+
+An artifact is written to a temporary file, hashed and renamed into place; every read hashes it again. A
+failing blocking check cannot keep a bad file from replacing a good one, so the store also records which
+check passed for which bytes; the release stage takes nothing that lacks a receipt. No Dagster here.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pipelines.errors import ArtifactError
+from shopsim_env.canonical import pretty_json, sha256_file
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A written artifact: hex SHA-256 and size of the file, code version, and SHA-256 of each input."""
+
+    asset: str
+    path: Path
+    sha256: str
+    bytes: int
+    code_version: str
+    parents: Mapping[str, str]
+
+
+class ArtifactStore:
+    """Artifacts of one data set below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        """Creates nothing until the first write."""
+        self.root = root
+
+    def write(
+        self,
+        asset: str,
+        filename: str,
+        writer: Callable[[Path], object],
+        *,
+        code_version: str,
+        parents: Iterable[str] = (),
+    ) -> Artifact:
+        """Lets `writer` fill a temporary file, then hashes it and renames it into place.
+
+        Args:
+            asset: Asset name; one artifact each.
+            filename: Name of the file below the root.
+            writer: Called with the temporary path; must create that file.
+            code_version: Version of the code that writes.
+            parents: Assets that were read; their present hashes are recorded.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        inputs = {parent: self.describe(parent).sha256 for parent in sorted(parents)}
+        final = self.root / filename
+        temporary = self.root / f".{filename}.{os.getpid()}.building"
+        try:
+            writer(temporary)
+            digest, size = sha256_file(temporary), temporary.stat().st_size
+            _sync(temporary)
+            temporary.replace(final)
+        finally:
+            temporary.unlink(missing_ok=True)
+        artifact = Artifact(asset, final, digest, size, code_version, inputs)
+        self._write_json(self._sidecar(asset), {**asdict(artifact), "path": filename})
+        return artifact
+
+    def describe(self, asset: str) -> Artifact:
+        """What was written for `asset`, without reading the file itself.
+
+        Raises:
+            ArtifactError: it was not built yet.
+        """
+        sidecar = self._sidecar(asset)
+        if not sidecar.is_file():
+            raise ArtifactError(
+                f"{asset}: expected an artifact under {self.root}, found none. Materialize {asset} first.",
+                code="artifact_missing",
+            )
+        stored = json.loads(sidecar.read_text(encoding="utf-8"))
+        return Artifact(**{**stored, "path": self.root / stored["path"]})
+
+    def open(self, asset: str) -> Artifact:
+        """The artifact of `asset`, after hashing the file.
+
+        Raises:
+            ArtifactError: missing or altered; names the file, expected and found.
+        """
+        artifact = self.describe(asset)
+        found = sha256_file(artifact.path) if artifact.path.is_file() else "no file"
+        if found != artifact.sha256:
+            raise ArtifactError(
+                f"{artifact.path}: expected SHA-256 {artifact.sha256}, found {found}. "
+                f"Materialize {asset} again.",
+                code="artifact_altered",
+            )
+        return artifact
+
+    def path(self, asset: str) -> Path:
+        """Verified path of the artifact of `asset`."""
+        return self.open(asset).path
+
+    def record_check(self, asset: str, check: str) -> None:
+        """Notes that `check` passed for the present bytes of `asset`."""
+        receipts = self._receipts(asset)
+        receipts[check] = self.describe(asset).sha256
+        self._write_json(self._receipt_file(asset), receipts)
+
+    def require_checks(self, required: Mapping[str, Iterable[str]]) -> None:
+        """Refuses artifacts that lack a passed check, and inputs that changed since they were read.
+
+        Raises:
+            ArtifactError: names the asset and the check or the changed input.
+        """
+        for asset, checks in required.items():
+            artifact, receipts = self.open(asset), self._receipts(asset)
+            for check in sorted(checks):
+                if receipts.get(check) != artifact.sha256:
+                    raise ArtifactError(
+                        f"{asset}: check {check!r} has not passed for the present file. Materialize {asset} "
+                        "together with its checks and mend what they report.",
+                        code="check_missing",
+                    )
+            for parent, digest in artifact.parents.items():
+                found = self.describe(parent).sha256
+                if found != digest:
+                    raise ArtifactError(
+                        f"{asset}: was built from {parent} {digest[:12]}, which is now {found[:12]}. "
+                        f"Materialize {asset} again.",
+                        code="artifact_stale",
+                    )
+
+    def _receipts(self, asset: str) -> dict[str, str]:
+        path = self._receipt_file(asset)
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+    def _sidecar(self, asset: str) -> Path:
+        return self.root / "meta" / f"{asset}.json"
+
+    def _receipt_file(self, asset: str) -> Path:
+        return self.root / "meta" / f"{asset}.checks.json"
+
+    def _write_json(self, path: Path, value: object) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(pretty_json(value), encoding="utf-8")
+        temporary.replace(path)
+
+
+def _sync(path: Path) -> None:
+    """Forces the bytes to disk before the rename, so that a crash leaves the old file or the new one."""
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())

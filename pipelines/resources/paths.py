@@ -1,0 +1,22 @@
+"""Where the project keeps things, anchored at the repository root, whatever the working directory."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = ROOT / "configs"
+DATA = ROOT / "data"
+ARTIFACTS = DATA / "artifacts"
+RELEASES = DATA / "releases"
+DAGSTER_HOME = ROOT / ".dagster_home"
+
+
+def dagster_home() -> Path:
+    """Absolute DAGSTER_HOME: the caller's, else the project-local one, created with our template."""
+    chosen = os.environ.get("DAGSTER_HOME")
+    home = Path(chosen) if chosen else DAGSTER_HOME
+    home.mkdir(parents=True, exist_ok=True)
+    config = home / "dagster.yaml"
+    if not config.exists():
+        config.write_bytes((CONFIGS / "dagster" / "dagster.yaml").read_bytes())
+    return home

@@ -1,0 +1,91 @@
+"""The one resource of all assets: which data set, where its artifacts are, how progress is shown.
+
+Run config of this resource chooses the data set, so the UI's launchpad and `shopsim build` agree.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
+from pipelines.settings import DatasetSettings, adhoc_dataset, configured_datasets, load_dataset
+
+ProgressCallback = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Resolved settings and folders of one run."""
+
+    settings: DatasetSettings
+    store: ArtifactStore
+    archive: Path
+    annotations: Path | None
+    releases: Path
+    out: Path | None
+    force: bool
+    show_progress: bool
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[ProgressCallback]:
+        """A progress bar on a terminal, where asked for; yields `callback(done, total)`."""
+        if not (self.show_progress and sys.stderr.isatty()):
+            yield lambda _done, _total: None
+            return
+        columns = (TextColumn(f"  {label}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class WorkspaceResource(dg.ConfigurableResource):
+    """Data set and folders of a run. Every field can be set in the launchpad or by `shopsim build`."""
+
+    dataset: str = "sample"
+    raw: str | None = None
+    annotations: str | None = None
+    lenient: bool | None = None
+    runtime_regex_task_ids: list[int] = []  # noqa: RUF012 - a pydantic field, copied per instance
+    runtime_regex_all: bool = False
+    out: str | None = None
+    force: bool = False
+    show_progress: bool = False
+    configs_root: str | None = None
+    artifacts_root: str | None = None
+    releases_root: str | None = None
+
+    def open(self) -> Workspace:
+        """Resolves the configuration; paths are relative to the repository root."""
+        settings = self._settings()
+        return Workspace(
+            settings=settings,
+            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name),
+            archive=ROOT / settings.archive,
+            annotations=ROOT / settings.annotations if settings.annotations else None,
+            releases=Path(self.releases_root or RELEASES) / settings.name,
+            out=ROOT / self.out if self.out else None,
+            force=self.force,
+            show_progress=self.show_progress,
+        )
+
+    def _settings(self) -> DatasetSettings:
+        configs = Path(self.configs_root or CONFIGS)
+        if self.raw is None or self.dataset in configured_datasets(configs):
+            settings = load_dataset(configs, self.dataset)
+        else:
+            settings = adhoc_dataset(self.dataset, Path(self.raw))
+        listed = "all" if self.runtime_regex_all else tuple(self.runtime_regex_task_ids) or None
+        changes = {
+            "archive": self.raw,
+            "annotations": self.annotations,
+            "lenient": self.lenient,
+            "runtime_regex_task_ids": listed,
+        }
+        return settings.model_copy(update={key: value for key, value in changes.items() if value is not None})

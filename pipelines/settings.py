@@ -1,0 +1,122 @@
+"""Typed models of `configs/datasets/*.toml`; unknown keys are refused. No Dagster, no reading at import."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipelines.errors import ConfigError
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+DATASET_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceBound(_Model):
+    """Half-open range of raw product indices of one source split; `persona` None takes both kinds."""
+
+    start: int = Field(ge=0)
+    stop: int = Field(ge=0)
+    persona: bool | None = None
+
+
+class ProjectSplits(_Model):
+    """Persona split policy: sizes in tasks, or None for the published proportions (400 of 4,526 each)."""
+
+    seed: int = 20260829
+    validation_size: int | None = Field(default=None, ge=0)
+    test_size: int | None = Field(default=None, ge=0)
+    held_out_max_group_size: int = Field(default=20, ge=1)
+    test_excluded_task_ids: tuple[int, ...] = ()
+
+
+class Expected(_Model):
+    """Counts that a pinned data set must reach; None is not checked."""
+
+    products: int | None = None
+    tasks: int | None = None
+    persona_tasks: int | None = None
+    excluded_products: int | None = None
+    active_products: int | None = None
+    active_persona_tasks: int | None = None
+    active_standard_tasks: int | None = None
+    exclusions_sha256_crlf: Digest | None = None
+    source_splits_sha256_crlf: Digest | None = None
+
+
+class Baseline(_Model):
+    """Splits whose search baseline is measured, and floors of Recall@150 below which a build fails."""
+
+    splits: tuple[str, ...] = ("source/standard_eval", "project/test")
+    floor_simple: float = Field(default=0.0, ge=0, le=1)
+    floor_full: float = Field(default=0.0, ge=0, le=1)
+
+
+class AnnotatorSettings(_Model):
+    """Who made a recorded audit file; the file itself does not say."""
+
+    model: str = "not recorded"
+    api_url: str = "not recorded"
+    prompt_sha256: str = "not recorded"
+
+
+class DatasetSettings(_Model):
+    """One data set: where its archive is, what it must contain, how it is split.
+
+    Paths are relative to the repository root. `archive_sha256` None means ad hoc: the hash is recorded, not
+    pinned. `source_splits` empty means: by `tag` and persona.
+    """
+
+    name: str
+    archive: str
+    archive_sha256: Digest | None = None
+    annotations: str | None = None
+    annotator: AnnotatorSettings = AnnotatorSettings()
+    licence: str = "not stated"
+    tagger: str = "rjieba"
+    lenient: bool = False
+    runtime_regex_task_ids: tuple[int, ...] | Literal["all"] = ()
+    source_splits: dict[str, SourceBound] = {}
+    project_splits: ProjectSplits = ProjectSplits()
+    expected: Expected = Expected()
+    baseline: Baseline = Baseline()
+
+
+def configured_datasets(configs: Path) -> list[str]:
+    """Names of the data sets that have a configuration."""
+    return sorted(path.stem for path in (configs / "datasets").glob("*.toml"))
+
+
+def load_dataset(configs: Path, name: str) -> DatasetSettings:
+    """Reads `configs/datasets/NAME.toml`.
+
+    Raises:
+        ConfigError: no such data set, or a key that does not fit, by name.
+    """
+    path = configs / "datasets" / f"{name}.toml"
+    if name not in configured_datasets(configs):
+        raise ConfigError(
+            f"data set {name!r}: expected one of {configured_datasets(configs)}, "
+            "or `--raw FILE` for an ad hoc one",
+            code="unknown_dataset",
+        )
+    try:
+        return DatasetSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (ValidationError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def adhoc_dataset(name: str, archive: Path) -> DatasetSettings:
+    """Settings for an archive without a configuration: nothing pinned, published proportions.
+
+    Raises:
+        ConfigError: a name that is no plain folder name.
+    """
+    if not DATASET_NAME.match(name):
+        raise ConfigError(f"data set name: expected {DATASET_NAME.pattern}, found {name!r}")
+    return DatasetSettings(name=name, archive=str(archive))

@@ -1,0 +1,215 @@
+"""Composes a release from finished artifacts and puts it in place.
+
+Everything is written to a staging folder, hashed, opened and verified there; the manifest comes last and the
+folder is renamed as one. Belongs here: files of a release and their order. Table definitions, ids and
+verification are the runtime's (`shopsim_env.release`). No rule about products or tasks.
+"""
+
+import os
+import platform
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.errors import ArtifactError
+from pipelines.stages.search_index import add_title_nouns
+from pipelines.stages.task_tables import write_task_tables
+from shopsim_env.canonical import pretty_json, sha256_file
+from shopsim_env.release import layout
+from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
+from shopsim_env.release.verify import verify_content, verify_files
+from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
+
+CURRENT = "current"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseParts:
+    """Verified artifact files and facts that make up one release."""
+
+    catalog: Path
+    title_nouns: Mapping[str, tuple[str, ...]]
+    tagger: Mapping[str, str]
+    cleaned: Path
+    splits: Mapping[str, Iterable[int]]
+    inactive_tasks: Mapping[int, str]
+    metrics: Mapping[str, Any]
+    exports: Mapping[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a release comes from; none of it enters the release id."""
+
+    dataset: str
+    licence: str
+    assets: Mapping[str, Any]
+    tools: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseReport:
+    """A published release: folder, id, SHA-256 of its manifest, counts, size in bytes."""
+
+    path: Path
+    id: str
+    manifest_sha256: str
+    counts: Mapping[str, int]
+    bytes: int
+    files: int
+
+
+def tool_versions(**extra: str) -> dict[str, str]:
+    """Versions of what wrote the bytes; recorded beside the id, not in it."""
+    tools = {
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "machine": platform.machine(),
+    }
+    return dict(sorted({**tools, **extra}.items()))
+
+
+def publish_release(
+    parts: ReleaseParts, provenance: Provenance, *, root: Path, out: Path | None = None, force: bool = False
+) -> ReleaseReport:
+    """Writes, verifies and publishes a release.
+
+    Args:
+        parts: What goes in.
+        provenance: Where it comes from.
+        root: Folder of the data set's releases; the release goes to `root/ID-MANIFEST` and the link
+            `root/current` is moved to it.
+        out: Exact folder instead, without a link.
+        force: Allow `out` to replace another release.
+
+    Raises:
+        ArtifactError: `out` holds something else and `force` is not given.
+        ReleaseError: the staged release does not verify; nothing is published.
+    """
+    parent = root if out is None else out.parent
+    parent.mkdir(parents=True, exist_ok=True)
+    staging = parent / f".building-{os.getpid()}"
+    shutil.rmtree(staging, ignore_errors=True)
+    try:
+        report = _stage(parts, provenance, staging)
+        final = out or root / f"{report.id[:16]}-{report.manifest_sha256[:8]}"
+        _put_in_place(staging, final, report.manifest_sha256, force)
+        if out is None:
+            _point_current(root, final.name)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return ReleaseReport(final, report.id, report.manifest_sha256, report.counts, report.bytes, report.files)
+
+
+def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> ReleaseReport:
+    counts = _write_files(parts, staging)
+    content = layout.logical_content(staging)
+    components = component_versions()
+    names = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
+    payload = {
+        "schema_version": RELEASE_SCHEMA_VERSION,
+        "id": release_id(components, parts.tagger, content),
+        "dataset": provenance.dataset,
+        "licence": provenance.licence,
+        "public_copy": False,
+        "components": components,
+        "tagger": dict(parts.tagger),
+        "content": content,
+        "counts": counts,
+        "assets": dict(provenance.assets),
+        "tools": dict(provenance.tools),
+        "files": {name: _entry(staging, name) for name in names},
+    }
+    (staging / layout.MANIFEST).write_bytes(manifest_bytes(payload))
+    manifest = read_manifest(staging)
+    verify_files(staging, manifest)
+    verify_content(staging, manifest)
+    size = sum(entry.bytes for entry in manifest.files.values())
+    manifest_sha = sha256_file(staging / layout.MANIFEST)
+    return ReleaseReport(staging, manifest.id, manifest_sha, counts, size, len(names) + 1)
+
+
+def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
+    for name in (layout.CATALOG, layout.GOALS, *parts.exports):
+        (staging / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(parts.catalog, staging / layout.CATALOG)
+    add_title_nouns(staging / layout.CATALOG, parts.title_nouns)
+    counts = write_task_tables(
+        parts.cleaned, staging, splits=parts.splits, inactive_tasks=parts.inactive_tasks
+    )
+    splits = {name: sorted(ids) for name, ids in sorted(parts.splits.items())}
+    _write_text(staging / layout.SPLITS, pretty_json(splits))
+    _write_text(staging / layout.METRICS, pretty_json(parts.metrics))
+    for name, source in parts.exports.items():
+        shutil.copyfile(source, staging / name)
+    with closing(layout.open_readonly(staging / layout.CATALOG)) as connection:
+        counts["products"] = int(connection.execute("SELECT count(*) FROM product").fetchone()[0])
+    return dict(sorted(counts.items()))
+
+
+_WRITERS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (lambda name: name == layout.CATALOG, "search_index"),
+    (lambda name: name == layout.METRICS, "search_baseline"),
+    (lambda name: name == layout.CLEANED_EXPORT, "cleaned_v2"),
+    (lambda name: name == layout.CLEAN_MANIFEST_EXPORT, "clean_manifest"),
+    (lambda name: name == layout.EXCLUSIONS_EXPORT, "price_axis_exclusions"),
+    (lambda name: name == layout.SOURCE_SPLITS_EXPORT, "source_splits"),
+    (lambda name: name == layout.ANNOTATIONS_EXPORT, "price_annotations"),
+    (lambda name: name == layout.PERSONA_SPLITS_EXPORT, "persona_splits"),
+)
+
+
+def _entry(staging: Path, name: str) -> dict[str, Any]:
+    stage = next((stage for matches, stage in _WRITERS if matches(name)), "release")
+    path = staging / name
+    return {
+        "bytes": path.stat().st_size,
+        "sha256": sha256_file(path),
+        "visibility": layout.visibility(name),
+        "stage": stage,
+    }
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8"))
+
+
+def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool) -> None:
+    """Renames the staged folder to its place; the same release already there is left alone."""
+    _sync_tree(staging)
+    if not final.exists():
+        staging.rename(final)
+        return
+    present = final / layout.MANIFEST
+    if present.is_file() and sha256_file(present) == manifest_sha256:
+        verify_files(final, read_manifest(final))
+        return
+    if not force:
+        raise ArtifactError(
+            f"{final}: holds something else; nothing was changed. Give another --out, or --force to "
+            "replace it.",
+            code="would_overwrite",
+        )
+    retired = final.with_name(f".retired-{os.getpid()}-{final.name}")
+    final.rename(retired)
+    staging.rename(final)
+    shutil.rmtree(retired)
+
+
+def _sync_tree(root: Path) -> None:
+    for path in sorted(root.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as stream:
+                os.fsync(stream.fileno())
+
+
+def _point_current(root: Path, name: str) -> None:
+    """Moves the link `current` in one step, so that a reader sees the old release or the new one."""
+    temporary = root / f".{CURRENT}-{os.getpid()}"
+    temporary.unlink(missing_ok=True)
+    temporary.symlink_to(name)
+    temporary.replace(root / CURRENT)

@@ -1,0 +1,93 @@
+"""Stable task ids, assigned on the raw corpus before any filtering.
+
+Belongs here: numbering and the task uid. Which tasks stay active is decided by exclusions and quarantine.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipelines.stages.ingest import RawRow
+from pipelines.stages.tables import read_rows, write_rows
+from shopsim_env.canonical import compact_json, sha256_text
+
+TASK_SCHEMA = pa.schema(
+    [
+        pa.field("task_id", pa.int64(), nullable=False),
+        pa.field("task_uid", pa.string(), nullable=False),
+        pa.field("source_product_index", pa.int64(), nullable=False),
+        pa.field("instruction_index", pa.int64(), nullable=False),
+        pa.field("asin", pa.string(), nullable=False),
+        pa.field("persona", pa.bool_(), nullable=False),
+        pa.field("quarantine", pa.string(), nullable=False),
+        pa.field("tag", pa.string(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One task of the raw corpus. `tag` is the product's (`eval`, `train` or ""); private, as is the uid."""
+
+    task_id: int
+    task_uid: str
+    source_product_index: int
+    instruction_index: int
+    asin: str
+    persona: bool
+    quarantine: str
+    tag: str = ""
+
+
+def task_uid(asin: str, instruction_index: int, instruction: str) -> str:
+    """`shopsim-` and 24 hex digits over the compact JSON array of the three arguments.
+
+    Source: prior art section 2.1. A missing full text (a quarantined row) counts as "".
+    """
+    return "shopsim-" + sha256_text(compact_json([asin, instruction_index, instruction]))[:24]
+
+
+def assign_task_ids(rows: Iterable[RawRow]) -> list[TaskRow]:
+    """Numbers all tasks from 0 in product order, inside a product in instruction order.
+
+    Excluded and quarantined products are numbered like all others, so ids never move and gaps are intended.
+    """
+    tasks: list[TaskRow] = []
+    for row in rows:
+        for position, instruction in enumerate(row.record.get("instructions") or ()):
+            tasks.append(
+                TaskRow(
+                    task_id=len(tasks),
+                    task_uid=task_uid(row.asin, position, instruction.get("instruction") or ""),
+                    source_product_index=row.source_product_index,
+                    instruction_index=position,
+                    asin=row.asin,
+                    persona=row.has_persona,
+                    quarantine=row.quarantine,
+                    tag=row.tag,
+                )
+            )
+    return tasks
+
+
+def write_task_rows(path: Path, tasks: Iterable[TaskRow]) -> int:
+    """Writes `task_ids.parquet`; returns the number of rows."""
+    return write_rows(path, TASK_SCHEMA, (astuple(task) for task in tasks))
+
+
+def read_task_rows(path: Path) -> Iterator[TaskRow]:
+    """Rows of `task_ids.parquet` in id order."""
+    for row in read_rows(path, TASK_SCHEMA):
+        yield TaskRow(*row)
+
+
+def active_tasks(tasks: Iterable[TaskRow], excluded: frozenset[int]) -> list[TaskRow]:
+    """Tasks that a release may offer: neither on an excluded product nor quarantined.
+
+    Args:
+        tasks: All tasks of the raw corpus.
+        excluded: Source indices of the excluded products.
+    """
+    return [task for task in tasks if task.source_product_index not in excluded and not task.quarantine]

@@ -1,0 +1,1 @@
+"""Products at run time: typed view, price axes, price resolution, read-only store."""

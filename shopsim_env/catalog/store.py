@@ -1,0 +1,113 @@
+"""Products of a release, read on demand.
+
+Belongs here: opening `catalog.sqlite` read-only and turning rows into products. Does not belong here: search
+(`search.fts5`), hashing and trust (`release`).
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from shopsim_env.catalog.product import Product
+from shopsim_env.errors import ReleaseError, UsageError
+
+_TABLES = ("product", "title_noun")
+_SELECT = """
+SELECT product.body, title_noun.nouns
+FROM product JOIN title_noun ON title_noun.id = product.id
+WHERE product.asin = ?
+"""
+
+
+def open_readonly(path: Path) -> sqlite3.Connection:
+    """A connection that never writes and takes no lock; usable from any thread, one at a time.
+
+    Raises:
+        ReleaseError: The file is missing or not an SQLite database.
+    """
+    if not path.is_file():
+        raise ReleaseError(f"expected a catalogue at {path}, found no file", code="catalog_missing")
+    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise ReleaseError(
+            f"expected an SQLite database at {path}, found other bytes ({error})", code="catalog_unreadable"
+        ) from error
+    return connection
+
+
+class CatalogStore:
+    """Read-only products by asin; safe to share between threads.
+
+    Args:
+        path: `catalog.sqlite` with the tables `product` and `title_noun`.
+
+    Raises:
+        ReleaseError: File or table missing, or the two tables do not hold the same products.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._connection = open_readonly(path)
+        try:
+            self._size = self._check(path)
+        except ReleaseError:
+            self.close()
+            raise
+
+    def _check(self, path: Path) -> int:
+        rows = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        missing = sorted(set(_TABLES) - {name for (name,) in rows})
+        if missing:
+            raise ReleaseError(
+                f"expected the tables {', '.join(_TABLES)} in {path}, found no {', '.join(missing)}",
+                code="catalog_incomplete",
+            )
+        # Ids run from 1 without gaps, so the largest one is the count; counting would read the whole table.
+        sizes = [self._connection.execute(f"SELECT max(id) FROM {name}").fetchone()[0] for name in _TABLES]  # noqa: S608
+        if sizes[0] != sizes[1]:
+            raise ReleaseError(
+                f"expected title nouns for {sizes[0] or 0} products in {path}, found {sizes[1] or 0}",
+                code="catalog_incomplete",
+            )
+        return sizes[0] or 0
+
+    def product(self, asin: str) -> Product:
+        """The product with this asin.
+
+        Raises:
+            UsageError: Code `unknown_product`; the release has no such asin.
+        """
+        with self._lock:
+            row = self._connection.execute(_SELECT, (asin,)).fetchone()
+        if row is None:
+            raise UsageError(
+                f"expected the asin of a product of this release, found {asin!r}", code="unknown_product"
+            )
+        return Product.from_record(json.loads(row[0]), tuple(json.loads(row[1])))
+
+    def asins(self) -> Iterator[str]:
+        """All asins in code point order."""
+        with self._lock:
+            rows = self._connection.execute("SELECT asin FROM product ORDER BY id").fetchall()
+        return (asin for (asin,) in rows)
+
+    def __contains__(self, asin: object) -> bool:
+        with self._lock:
+            return (
+                self._connection.execute("SELECT 1 FROM product WHERE asin = ?", (asin,)).fetchone()
+                is not None
+            )
+
+    def __len__(self) -> int:
+        return self._size
+
+    def close(self) -> None:
+        """Closes the connection; further calls on it are harmless."""
+        with self._lock:
+            self._connection.close()

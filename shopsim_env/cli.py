@@ -1,0 +1,66 @@
+"""The `shopsim` command: collects subcommands, prints errors, sets exit codes.
+
+Exit codes: 0 ok, 1 the check failed, 2 wrong use. Runtime commands live in `shopsim_env.commands`. Pipeline
+commands come from a checkout through the entry-point group `shopsim.commands`; elsewhere their names only
+say that they need one.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from shopsim_env.commands import play, search, verify
+from shopsim_env.errors import ShopSimError
+
+_CHECKOUT_COMMANDS = ("build", "sample")
+_CHECKOUT = Path(__file__).resolve().parent.parent / "pipelines" / "cli.py"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with every command that this installation offers."""
+    parser = argparse.ArgumentParser(
+        prog="shopsim",
+        description="A Chinese shopping environment for agents. Commands read the sample release by default.",
+    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in (verify, search, play):
+        module.register(subparsers)
+    if _CHECKOUT.is_file():
+        # Only our own checkout: an unrelated top-level package may be called `pipelines` too.
+        for point in entry_points(group="shopsim.commands"):
+            point.load()(subparsers)
+    else:
+        for name in _CHECKOUT_COMMANDS:
+            subparsers.add_parser(name, help="needs a checkout of the project", add_help=False).set_defaults(
+                handler=_needs_checkout
+            )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    parser = build_parser()
+    arguments, rest = parser.parse_known_args(argv)
+    handler = arguments.handler
+    if rest and handler is not _needs_checkout:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    try:
+        return int(handler(arguments))
+    except ShopSimError as error:
+        print(f"shopsim: {error.code}: {error}", file=sys.stderr)  # noqa: T201
+        return 2 if error.code in ("usage_error", "config_error", "unknown_dataset") else 1
+    except BrokenPipeError:
+        # The reader of our output is gone (`| head`): not an error of ours.
+        sys.stderr.close()
+        return 0
+
+
+def _needs_checkout(arguments: argparse.Namespace) -> int:
+    print(  # noqa: T201
+        f"shopsim {arguments.command}: needs a checkout of the project (the installed package holds the "
+        "runtime only).",
+        file=sys.stderr,
+    )
+    return 2

@@ -1,0 +1,29 @@
+"""How commands print: one JSON document with `--json`, plain text without. The only module that prints."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that every runtime command has."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def add_release(parser: argparse.ArgumentParser) -> None:
+    """Adds `--release`."""
+    parser.add_argument("--release", metavar="DIR", help="release folder (default: the sample release)")
+
+
+def show_json(value: Any) -> None:
+    """Prints `value` as one JSON document."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def show(lines: Iterable[str]) -> None:
+    """Prints text lines."""
+    for line in lines:
+        sys.stdout.write(line + "\n")
+    sys.stdout.flush()

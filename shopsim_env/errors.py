@@ -1,0 +1,72 @@
+"""Every error that `shopsim_env` raises on purpose, under one root.
+
+A message says what was expected, what was found and, where there is one, the command that mends it.
+`code` is stable: programs branch on it, people read the message. Pipeline errors extend the same root
+in `pipelines.errors`.
+
+    ShopSimError
+    ├── ReleaseError         a release is missing, incomplete, altered or of another version
+    ├── SearchIndexError     the search index does not fit this code or this catalogue
+    ├── TaskError            unknown, excluded or duplicate task, unknown split
+    ├── EpisodeError         step before reset, step after the end
+    ├── ObservationError     a state that must not be rendered
+    └── UsageError           a wrong argument of a public function or command
+"""
+
+
+class ShopSimError(Exception):
+    """Root of all intended errors.
+
+    Args:
+        message: Full sentence for people.
+        code: Stable identifier; each class has a default.
+    """
+
+    default_code = "shopsim_error"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code or self.default_code
+
+
+class ReleaseError(ShopSimError):
+    """A release cannot be trusted: names the file, what was expected and what was found."""
+
+    default_code = "release_error"
+
+
+class SearchIndexError(ShopSimError):
+    """The search index does not match this version of the code or this catalogue."""
+
+    default_code = "search_index_error"
+
+
+class TaskError(ShopSimError):
+    """A task id or split name that this release does not offer."""
+
+    default_code = "task_error"
+
+
+class UnknownTaskError(TaskError, KeyError):
+    """A task id that the release does not offer; also a KeyError, because tasks are a mapping."""
+
+    default_code = "unknown_task"
+    __str__ = Exception.__str__  # KeyError would print the repr
+
+
+class EpisodeError(ShopSimError):
+    """A call that the episode's life cycle does not allow; nothing was changed."""
+
+    default_code = "episode_error"
+
+
+class ObservationError(ShopSimError):
+    """A state that must not be rendered: unknown page, wrong version or a private key."""
+
+    default_code = "observation_error"
+
+
+class UsageError(ShopSimError):
+    """A wrong argument to a public function or command."""
+
+    default_code = "usage_error"

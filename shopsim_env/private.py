@@ -1,0 +1,91 @@
+"""Goals, witnesses and evidence: what an agent must never see.
+
+Only reward, episode (`shop`), release opening and pipeline code may import this module (import rule in
+pyproject.toml). Types here never print their content.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from shopsim_env.catalog.product import Product
+from shopsim_env.catalog.store import CatalogStore
+from shopsim_env.errors import UnknownTaskError
+from shopsim_env.tasks.budget import task_budget
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Goal:
+    """The private target of one task.
+
+    `attributes` and `options` hold the non-blank targets; `budget_upper` is the inclusive ceiling in yuan by
+    the seed's precedence (annotation, simple text, full text) or None; `product` is the gold product.
+    """
+
+    task_id: int
+    task_uid: str
+    product: Product
+    instruction: str
+    instruction_simple: str
+    attributes: tuple[str, ...]
+    options: tuple[str, ...]
+    budget_kind: str
+    budget_upper: Decimal | None
+    has_persona: bool
+
+    def __repr__(self) -> str:
+        return f"Goal(task_id={self.task_id}, ...)"
+
+
+class PrivateRelease:
+    """The goals of a release, by task id, read on demand."""
+
+    def __init__(self, connection: sqlite3.Connection, catalog: CatalogStore) -> None:
+        """Takes over `connection` (the goals file) and borrows `catalog`."""
+        self._connection = connection
+        self._catalog = catalog
+        self._lock = threading.Lock()
+
+    def goal(self, task_id: int) -> Goal:
+        """The goal of one task.
+
+        Raises:
+            UnknownTaskError: the task is not active in this release.
+        """
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT task_id, task_uid, asin, instruction, instruction_simple, attributes, options, "
+                "price_upper, has_persona FROM goal WHERE task_id = ?",
+                (task_id,),
+            ).fetchone()
+        if row is None:
+            raise UnknownTaskError(f"task {task_id} has no goal in this release")
+        budget = task_budget(row[4], row[3], row[7])
+        return Goal(
+            task_id=row[0],
+            task_uid=row[1],
+            product=self._catalog.product(row[2]),
+            instruction=row[3],
+            instruction_simple=row[4],
+            attributes=tuple(json.loads(row[5])),
+            options=tuple(json.loads(row[6])),
+            budget_kind=budget.kind,
+            budget_upper=budget.upper,
+            has_persona=bool(row[8]),
+        )
+
+    def goals(self) -> Iterator[Goal]:
+        """Every goal in ascending task id."""
+        with self._lock:
+            rows = self._connection.execute("SELECT task_id FROM goal ORDER BY task_id").fetchall()
+        return (self.goal(row[0]) for row in rows)
+
+    def close(self) -> None:
+        """Closes the goals file."""
+        self._connection.close()
+
+    def __repr__(self) -> str:
+        return "PrivateRelease(...)"

@@ -1,0 +1,120 @@
+"""What a release folder holds: file names, visibility, table definitions, canonical rows.
+
+The writer (`pipelines.stages.release`) and the readers share these definitions. No I/O beyond reading rows.
+"""
+
+import gzip
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from shopsim_env.canonical import compact_json, sha256_lines
+
+MANIFEST = "manifest.json"
+CATALOG = "catalog.sqlite"
+TASKS = "tasks.sqlite"
+SPLITS = "splits.json"
+METRICS = "metrics.json"
+GOALS = "private/goals.sqlite"
+CLEANED_EXPORT = "private/exports/fine_items_eval_train_all.cleaned.v2.json.gz"
+CLEAN_MANIFEST_EXPORT = "private/exports/clean_dataset_manifest.v2.json"
+EXCLUSIONS_EXPORT = "private/exports/catalog_exclusions.v2.json"
+SOURCE_SPLITS_EXPORT = "private/exports/task_splits.cleaned.v2.json"
+ANNOTATIONS_EXPORT = "private/exports/persona_price_annotations.v2.json"
+PERSONA_SPLITS_EXPORT = "private/exports/persona_splits.v1.json"
+
+PRIVATE_FOLDER = "private/"
+REQUIRED_PUBLIC = (CATALOG, TASKS, SPLITS, METRICS)
+
+# `instruction` is NULL for persona tasks: what only the standard mode shows of them lives with the goals.
+# Task ids number the source archive's products, so no public table may relate ids and asins.
+TASKS_SCHEMA = """
+CREATE TABLE task(
+  task_id INTEGER PRIMARY KEY, instruction TEXT, instruction_simple TEXT, persona TEXT, labels TEXT NOT NULL);
+CREATE TABLE inactive_task(task_id INTEGER PRIMARY KEY, reason TEXT NOT NULL);
+"""
+
+GOALS_SCHEMA = """
+CREATE TABLE goal(
+  task_id INTEGER PRIMARY KEY, task_uid TEXT NOT NULL UNIQUE, asin TEXT NOT NULL, instruction TEXT NOT NULL,
+  instruction_simple TEXT NOT NULL, attributes TEXT NOT NULL, options TEXT NOT NULL, price_upper TEXT,
+  has_persona INTEGER NOT NULL);
+"""
+
+
+def visibility(name: str) -> str:
+    """`private` for everything under the private folder, else `public`."""
+    return "private" if name.startswith(PRIVATE_FOLDER) else "public"
+
+
+def open_readonly(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write and takes no locks: the file is known not to change."""
+    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(uri, uri=True, check_same_thread=False)
+
+
+def _query_digest(name: str, sql: str) -> Callable[[Path], str]:
+    def digest(root: Path) -> str:
+        with closing(open_readonly(root / name)) as connection:
+            return sha256_lines(compact_json(list(row)) for row in connection.execute(sql))
+
+    return digest
+
+
+def _json_digest(name: str) -> Callable[[Path], str]:
+    def digest(root: Path) -> str:
+        value = json.loads((root / name).read_text(encoding="utf-8"))
+        return sha256_lines([compact_json(value)])
+
+    return digest
+
+
+def _gzip_chunks(path: Path) -> Iterator[bytes]:
+    with gzip.open(path, "rb") as stream:
+        while chunk := stream.read(1 << 20):
+            yield chunk
+
+
+def _gzip_digest(name: str) -> Callable[[Path], str]:
+    def digest(root: Path) -> str:
+        hasher = hashlib.sha256()
+        for chunk in _gzip_chunks(root / name):
+            hasher.update(chunk)
+        return hasher.hexdigest()
+
+    return digest
+
+
+# Part of the logical content -> (file it is read from, how). Values and order, never bytes of a container
+# format, so that another SQLite or zlib gives the same release id.
+LOGICAL_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "products": (CATALOG, _query_digest(CATALOG, "SELECT id, asin, body FROM product ORDER BY id")),
+    "search_documents": (CATALOG, _query_digest(CATALOG, "SELECT rowid, * FROM products ORDER BY rowid")),
+    "search_manifest": (CATALOG, _query_digest(CATALOG, "SELECT payload FROM manifest")),
+    "title_nouns": (CATALOG, _query_digest(CATALOG, "SELECT id, nouns FROM title_noun ORDER BY id")),
+    "tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM task ORDER BY task_id")),
+    "inactive_tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM inactive_task ORDER BY task_id")),
+    "splits": (SPLITS, _json_digest(SPLITS)),
+    "goals": (GOALS, _query_digest(GOALS, "SELECT * FROM goal ORDER BY task_id")),
+    "cleaned_data": (CLEANED_EXPORT, _gzip_digest(CLEANED_EXPORT)),
+    "exclusions": (EXCLUSIONS_EXPORT, _json_digest(EXCLUSIONS_EXPORT)),
+    "source_splits": (SOURCE_SPLITS_EXPORT, _json_digest(SOURCE_SPLITS_EXPORT)),
+    "price_annotations": (ANNOTATIONS_EXPORT, _json_digest(ANNOTATIONS_EXPORT)),
+}
+
+
+def logical_content(root: Path, *, include_private: bool = True) -> dict[str, str]:
+    """Digest of each logical part of a release folder.
+
+    Args:
+        root: The release folder.
+        include_private: False for a public copy, which has no private files.
+    """
+    return {
+        part: digest(root)
+        for part, (name, digest) in LOGICAL_PARTS.items()
+        if include_private or visibility(name) == "public"
+    }

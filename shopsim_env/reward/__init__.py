@@ -1,0 +1,1 @@
+"""Rewards: one module per component, totals in `total`. Public entry: `score_purchase`."""

@@ -1,0 +1,36 @@
+"""The published token-set score, kept in its difflib form because other libraries give other numbers.
+
+Belongs here: the score alone. Thresholds belong to the components that use it.
+"""
+
+import re
+from difflib import SequenceMatcher
+
+MATCH_ABOVE = 85
+_NON_WORD = re.compile(r"\W+")
+
+
+def token_set_ratio(left: str, right: str) -> int:
+    """Similarity 0..100 of two texts as sets of words.
+
+    Both are case folded, runs of non-word characters become blanks and words become sets. With a common
+    part I the score is the best of (I, left), (I, right) and (left, right) as sorted words, otherwise of
+    (left, right). Hence containment scores 100 and symbols do not count.
+
+    Source: the published reward (seed "论文奖励 pipeline").
+    """
+    left_words, right_words = _words(left), _words(right)
+    common = _joined(left_words & right_words)
+    left_text, right_text = _joined(left_words), _joined(right_words)
+    pairs = [(left_text, right_text)]
+    if common:
+        pairs += [(common, left_text), (common, right_text)]
+    return max(round(100 * SequenceMatcher(None, first, second).ratio()) for first, second in pairs)
+
+
+def _words(text: str) -> set[str]:
+    return set(_NON_WORD.sub(" ", text.casefold()).split())
+
+
+def _joined(tokens: set[str]) -> str:
+    return " ".join(sorted(tokens))

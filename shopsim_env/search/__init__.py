@@ -1,0 +1,1 @@
+"""Search over the frozen catalogue: documents, the FTS5 contract, engines."""

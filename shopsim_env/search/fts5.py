@@ -1,0 +1,98 @@
+"""The normative search engine: SQLite FTS5 with `bm25()` over seven fields.
+
+Every other engine must give the same scores and the same order. No reserved words: a query is text.
+"""
+
+import json
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+from shopsim_env.catalog.store import open_readonly
+from shopsim_env.errors import SearchIndexError
+from shopsim_env.search.result import EMPTY_QUERY, OK, SearchHit, SearchResult, match_text
+from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FTS_COLUMNS, check_index_manifest
+from shopsim_env.text.tokens import tokenize
+from shopsim_env.versions import TOP_K
+
+# The row number alone: reading `asin` here would fetch a wide row for every match, also for those that never
+# make the first `top_k`. Row numbers are ranks in asin order, so this order is "score, asin".
+_RANKED = f"""
+SELECT rowid, bm25(products, {", ".join(map(str, BM25_COLUMN_WEIGHTS))}) AS score
+FROM products WHERE products MATCH ? ORDER BY score, rowid LIMIT ?
+"""  # noqa: S608
+_ASIN = "SELECT asin FROM product WHERE id = ?"
+
+
+class Fts5Engine:
+    """Ranks the catalogue; safe to share between threads (searches take turns).
+
+    Args:
+        connection: Read-only connection to `catalog.sqlite`; the engine owns it from now on.
+        expected_product_sha: Digest of the products that the index must belong to.
+
+    Raises:
+        SearchIndexError: The index is missing or was built by other rules. The connection is closed then.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, expected_product_sha: str | None = None) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        try:
+            self.manifest = _read_manifest(connection, expected_product_sha)
+        except SearchIndexError:
+            connection.close()
+            raise
+
+    @classmethod
+    def open(cls, path: Path, *, expected_product_sha: str | None = None) -> "Fts5Engine":
+        """Opens the index of a `catalog.sqlite`."""
+        return cls(open_readonly(path), expected_product_sha=expected_product_sha)
+
+    def search(self, query: str, top_k: int = TOP_K) -> SearchResult:
+        """The best `top_k` products for `query` (contract 7.10).
+
+        Args:
+            query: Any text; only its tokens count.
+            top_k: Largest number of hits; 0 or less gives none.
+
+        Returns:
+            Status "empty_query" when the text has no token; a token that hits nothing is "ok" without hits.
+        """
+        tokens = tokenize(query)
+        if not tokens:
+            return SearchResult(EMPTY_QUERY, ())
+        limit = min(top_k, self.manifest["product_count"])
+        if limit <= 0:
+            return SearchResult(OK, ())
+        with self._lock:
+            rows = self._connection.execute(_RANKED, (match_text(tokens), limit)).fetchall()
+            asins = [self._connection.execute(_ASIN, (rowid,)).fetchone()[0] for rowid, _ in rows]
+        hits = zip(asins, rows, strict=True)
+        return SearchResult(
+            OK, tuple(SearchHit(asin, rank, -score) for rank, (asin, (_, score)) in enumerate(hits, start=1))
+        )
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with self._lock:
+            self._connection.close()
+
+
+def _read_manifest(connection: sqlite3.Connection, expected_product_sha: str | None) -> dict[str, Any]:
+    try:
+        payloads = connection.execute("SELECT payload FROM manifest").fetchall()
+        columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(products)"))
+    except sqlite3.DatabaseError as error:
+        raise SearchIndexError(f"expected a search index, found none ({error})") from error
+    if len(payloads) != 1:
+        raise SearchIndexError(f"expected one manifest row in the search index, found {len(payloads)}")
+    try:
+        payload = json.loads(payloads[0][0])
+    except (TypeError, ValueError) as error:
+        raise SearchIndexError(f"expected an index manifest in JSON, found {payloads[0][0]!r}") from error
+    manifest = check_index_manifest(payload, expected_product_sha)
+    if columns != FTS_COLUMNS:
+        raise SearchIndexError(f"table products: expected the columns {FTS_COLUMNS}, found {columns}")
+    return manifest

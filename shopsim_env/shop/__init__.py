@@ -1,0 +1,1 @@
+"""The Shop world: actions, page state machine, observation, renderer, episode."""

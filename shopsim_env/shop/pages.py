@@ -1,0 +1,153 @@
+"""The four pages as immutable values, what each offers to click, and which options a product offers.
+
+Belongs here: page data and the order of clickable texts. Transitions are in `session`, public facts in
+`observation`. A page is a value, so a failed step has nothing to undo and episodes share pages freely.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shopsim_env.catalog.prices import PriceResolution, resolve_price
+from shopsim_env.catalog.product import Axis, Product
+from shopsim_env.shop.display import one_line
+from shopsim_env.versions import PAGE_SIZE
+
+BACK = "back to search"
+PREVIOUS = "< prev"
+NEXT = "next >"
+BUY = "buy now"
+BUTTONS = frozenset({BACK, PREVIOUS, NEXT, BUY})
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedAxis:
+    """One axis as the page offers it.
+
+    `name` is the original name; `labels` are the clickable texts `axis=value`; `values` the public values as
+    shown; `public` the same values as price and reward code knows them (they differ only when a value holds
+    control characters).
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    values: tuple[str, ...]
+    public: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHome:
+    """The only page that can search."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """Page `number` (from 1) of stored hits; paging never searches again."""
+
+    query: str
+    asins: tuple[str, ...]
+    number: int = 1
+
+    @property
+    def total_pages(self) -> int:
+        """At least 1, also without hits."""
+        return max(1, -(-len(self.asins) // PAGE_SIZE))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The asins of this page in rank order, at most 20."""
+        start = (self.number - 1) * PAGE_SIZE
+        return self.asins[start : start + PAGE_SIZE]
+
+
+@dataclass(frozen=True, slots=True)
+class ProductDetail:
+    """One opened product. `chosen` holds per offered axis the index of the chosen value, -1 for none."""
+
+    product: Product
+    axes: tuple[OfferedAxis, ...]
+    chosen: tuple[int, ...]
+    origin: SearchResults
+
+    @classmethod
+    def open(cls, product: Product, origin: SearchResults) -> "ProductDetail":
+        """The page of `product`, nothing chosen, with the results page that `< prev` returns to."""
+        axes = offered_axes(product)
+        return cls(product, axes, (-1,) * len(axes), origin)
+
+    @property
+    def missing_axes(self) -> tuple[str, ...]:
+        """Original names of the axes without a choice, in source order."""
+        pairs = zip(self.axes, self.chosen, strict=True)
+        return tuple(axis.name for axis, index in pairs if index < 0)
+
+    @property
+    def selected(self) -> dict[str, str]:
+        """Axis name -> chosen public value, for price and reward."""
+        pairs = zip(self.axes, self.chosen, strict=True)
+        return {axis.name: axis.public[index] for axis, index in pairs if index >= 0}
+
+    @property
+    def shown_selection(self) -> dict[str, str]:
+        """Axis name -> chosen value as shown."""
+        pairs = zip(self.axes, self.chosen, strict=True)
+        return {axis.name: axis.values[index] for axis, index in pairs if index >= 0}
+
+    @property
+    def price(self) -> PriceResolution:
+        """Price of what is chosen so far (contract 7.2)."""
+        return resolve_price(self.product, self.selected)
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """After the end, on every path: nothing to search, nothing to click."""
+
+
+Page: TypeAlias = SearchHome | SearchResults | ProductDetail | Terminal
+
+
+def offered_axes(product: Product) -> tuple[OfferedAxis, ...]:
+    """Axes that can be chosen on the page, in source order.
+
+    Blank values are not offered; equal shown values on one axis collapse to the first; an axis with a blank
+    name or without any usable value is left out and not required for buying. So every product that is shown
+    can be bought; the three cases are faults that the pipeline's audit reports (contract 7.9).
+    """
+    return tuple(axis for axis in map(_offer, product.axes) if axis is not None)
+
+
+def _offer(axis: Axis) -> OfferedAxis | None:
+    name = one_line(axis.name)
+    shown: dict[str, str] = {}
+    for value in axis.values:
+        shown.setdefault(one_line(value.public), value.public)
+    shown.pop("", None)
+    if not name or not shown:
+        return None
+    labels = tuple(f"{name}={text}" for text in shown)
+    return OfferedAxis(axis.name, labels, tuple(shown), tuple(shown.values()))
+
+
+def clickable(page: Page) -> tuple[str, ...]:
+    """Texts that a click may carry, in order: buttons, products, option values.
+
+    Each occurs once. `buy now` appears when every offered axis has a choice; a chosen value is not repeated.
+    """
+    if isinstance(page, SearchResults):
+        previous = (PREVIOUS,) if page.number > 1 else ()
+        following = (NEXT,) if page.number < page.total_pages else ()
+        return (BACK, *previous, *following, *page.shown)
+    if isinstance(page, ProductDetail):
+        buy = () if page.missing_axes else (BUY,)
+        options = dict.fromkeys(page.axes[axis].labels[index] for axis, index in open_options(page))
+        return (BACK, PREVIOUS, *buy, *options)
+    return ()
+
+
+def open_options(page: ProductDetail) -> Iterator[tuple[int, int]]:
+    """(axis index, value index) of every value that is not the current choice, in page order."""
+    for position, axis in enumerate(page.axes):
+        for index in range(len(axis.labels)):
+            if index != page.chosen[position]:
+                yield position, index

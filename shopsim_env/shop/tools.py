@@ -1,0 +1,47 @@
+"""OpenAI-style tool schemas for a page (`shopping-tools-v5`).
+
+Belongs here: the dynamic schema, whose enum is what the page shows, and the static one for trainers that
+freeze schemas. Reading a call is in `actions`. Source: seed, 运行闭环.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def tools_for(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Tools of one page: `search` iff `search_available`, `click` over the shown values iff there are any.
+
+    The terminal page has none.
+    """
+    tools = []
+    if state["search_available"]:
+        tools.append(_search())
+    if state["actions"]:
+        tools.append(_click({"type": "string", "enum": list(state["actions"])}))
+    return tools
+
+
+def static_tools() -> list[dict[str, Any]]:
+    """The same two tools on every page; the values to click are in the observation."""
+    return [_search(), _click({"type": "string", "minLength": 1})]
+
+
+def _search() -> dict[str, Any]:
+    query = {"type": "string", "minLength": 1, "description": "要搜索的商品关键词"}
+    return _function("search", "在搜索首页搜索商品。", "query", query)
+
+
+def _click(value: dict[str, Any]) -> dict[str, Any]:
+    described = {**value, "description": "当前页面列出的可点击元素，须与页面文字完全一致"}
+    return _function("click", "点击当前页面中的一个元素。", "value", described)
+
+
+def _function(name: str, description: str, argument: str, schema: dict[str, Any]) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": {argument: schema},
+        "required": [argument],
+        "additionalProperties": False,
+    }
+    function = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": function}

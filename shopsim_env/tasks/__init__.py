@@ -1,0 +1,1 @@
+"""Public tasks, budgets, persona projection and splits."""

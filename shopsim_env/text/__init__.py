@@ -1,0 +1,1 @@
+"""Text rules that both halves share: normalisation, tokens, nouns, Chinese amounts."""

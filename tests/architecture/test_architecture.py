@@ -1,0 +1,168 @@
+"""Rules of the code base that no linter states: packaging, public names, sizes, Dagster modules, words."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from places import ROOT
+
+import shopsim_env
+from pipelines.settings import configured_datasets
+from shopsim_env import versions
+from shopsim_env.search.schema import FIELD_WEIGHTS
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SOURCES = [path for top in ("shopsim_env", "pipelines", "assets") for path in (ROOT / top).rglob("*.py")]
+TEXT_SUFFIXES = {".py", ".toml", ".md", ".yaml", ".json", ".lock", ".sh", ""}
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [ROOT / line for line in listed.splitlines() if (ROOT / line).is_file()]
+
+
+def test_wheel_packages_are_the_folders() -> None:
+    folders = {
+        ".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "shopsim_env").rglob("__init__.py")
+    }
+    assert set(PYPROJECT["tool"]["setuptools"]["packages"]) == folders
+
+
+def test_runtime_has_no_required_dependency() -> None:
+    assert PYPROJECT["project"]["dependencies"] == []
+
+
+def test_workspace_and_dg_name_the_same_module() -> None:
+    workspace = yaml.safe_load((ROOT / "workspace.yaml").read_text(encoding="utf-8"))
+    module = workspace["load_from"][0]["python_module"]
+    project = PYPROJECT["tool"]["dg"]["project"]
+    assert module["module_name"] == project["code_location_target_module"]
+    assert module["location_name"] == project["code_location_name"]
+
+
+def test_environment_json_freezes_the_versions_in_the_code() -> None:
+    frozen = json.loads((ROOT / "configs" / "environment.json").read_text(encoding="utf-8"))
+    assert frozen["environment_version"] == versions.ENVIRONMENT_VERSION
+    assert frozen["search"] == {
+        "version": versions.SEARCH_VERSION,
+        "option_document_version": versions.OPTION_DOCUMENT_VERSION,
+        "top_k": versions.TOP_K,
+        "page_size": versions.PAGE_SIZE,
+        "field_weights": dict(FIELD_WEIGHTS),
+    }
+    assert frozen["reward"]["version"] == versions.REWARD_VERSION
+    assert frozen["reward"]["paper_version"] == versions.PAPER_REWARD_VERSION
+    assert frozen["episode_limits"] == versions.ACTION_LIMITS
+    assert frozen["catalog_filter"]["version"] == versions.CATALOG_FILTER_VERSION
+    assert frozen["budget_parser_version"] == versions.BUDGET_PARSER_VERSION
+    assert frozen["variant_price_version"] == versions.VARIANT_PRICE_VERSION
+    assert frozen["observation_version"] == versions.OBSERVATION_VERSION
+    assert frozen["tool_version"] == versions.TOOL_VERSION
+
+
+def test_public_names_are_exactly_those_listed() -> None:
+    modules = {"catalog", "commands", "reward", "search", "shop", "tasks", "text", "release"}
+    modules |= {"canonical", "errors", "private", "versions", "cli"}
+    public = {name for name in vars(shopsim_env) if not name.startswith("_")} - modules
+    assert public == set(shopsim_env.__all__)
+
+
+def test_importing_the_runtime_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, shopsim_env; "
+        "print(sorted({n.split('.')[0] for n in sys.modules} & "
+        "{'dagster','pandas','pyarrow','numpy','openai','spacy','ray','rjieba','pydantic','rich','asyncio'}))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_importing_the_pipeline_package_does_not_load_dagster() -> None:
+    code = "import sys, pipelines, pipelines.cli, pipelines.settings; print('dagster' in sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert result.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_module_says_what_belongs_in_it_and_stays_small(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "a module opens by saying what belongs in it"
+    assert text.count("\n") <= 400
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is longer than 50 lines"
+
+
+def test_dagster_modules_do_not_postpone_annotations() -> None:
+    for path in SOURCES:
+        if path.parts[-2] in ("assets", "checks") or path.parent == ROOT / "pipelines":
+            assert "from __future__ import annotations" not in path.read_text(encoding="utf-8"), path
+
+
+def test_no_pickle_and_no_unfinished_marks() -> None:
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"^\s*(import|from) pickle\b", text, re.MULTILINE), path
+        assert not re.search(r"\b(TODO|FIXME|XXX|NotImplementedError)\b", text), path
+
+
+def test_lock_file_names_no_address_and_pins_hashes() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|file:", lock)
+    pins = re.findall(r"^[a-z0-9][^\s=]*==", lock, re.MULTILINE)
+    assert len(pins) > 100
+    assert lock.count("--hash=sha256:") >= len(pins)
+    assert not re.search(r"^zh[-_]core[-_]web[-_]sm==", lock, re.MULTILINE), (
+        "that name on PyPI is a squatter's"
+    )
+    dagster = set(
+        re.findall(r"^dagster(?:-webserver|-graphql|-pipes|-shared|-dg-cli|-dg-core)?==(\S+)", lock, re.M)
+    )
+    assert dagster == {"1.13.27"}
+
+
+def test_no_file_names_the_machine_that_it_was_made_on() -> None:
+    home = str(Path.home()) + "/"
+    parent = str(ROOT.parent) + "/"
+    for path in tracked_files():
+        if path.suffix in TEXT_SUFFIXES and path.name != "LICENSE":
+            text = path.read_text(encoding="utf-8", errors="ignore")
+            assert home not in text, path
+            assert parent not in text, path
+
+
+def test_top_level_is_the_given_one() -> None:
+    allowed = {
+        *("pipelines", "assets", "shopsim_env", "configs", "data", "tests", "benchmarks", "docs", ".ci"),
+        *(
+            "workspace.yaml",
+            "pyproject.toml",
+            "requirements.lock",
+            "Makefile",
+            "README.md",
+            "CONTRIBUTING.md",
+        ),
+        *("CHANGELOG.md", "LICENSE", ".gitignore", ".gitattributes"),
+    }
+    assert {path.relative_to(ROOT).parts[0] for path in tracked_files()} <= allowed
+
+
+def test_every_data_set_is_named_as_its_file() -> None:
+    for name in configured_datasets(ROOT / "configs"):
+        text = (ROOT / "configs" / "datasets" / f"{name}.toml").read_text(encoding="utf-8")
+        assert tomllib.loads(text)["name"] == name

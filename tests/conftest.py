@@ -1,0 +1,32 @@
+"""Fixtures that every kind of test may use."""
+
+from pathlib import Path
+
+import pytest
+from builds import build, write_records
+from places import SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder with published id lists and real records; they carry no licence and are not in the project."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"published and real records are not at {SHARED_DATA}")
+    return SHARED_DATA
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Verification receipts of tests do not touch the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def small_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of a few hand-written products, built through Dagster. Read only: copy it to alter it."""
+    folder = tmp_path_factory.mktemp("small")
+    report = build(folder, raw=write_records(folder / "raw.json.gz"))
+    assert report.ok, report.problems
+    return Path(report.release)

@@ -1,0 +1,173 @@
+"""The `shopsim` command: exit codes, JSON output, messages that say what to do."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from builds import small_records, write_records
+from places import ROOT
+
+from shopsim_env.cli import main
+
+
+def shopsim(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_verify_ok_and_damaged(
+    small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = shopsim(capsys, "verify", small_release, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["ok"] is True
+    assert report["files"] == len([path for path in small_release.rglob("*") if path.is_file()]) - 1
+    code, out, _ = shopsim(capsys, "verify", small_release)
+    assert (code, report["id"] in out) == (0, True)
+    shutil.copytree(small_release, tmp_path / "bad")
+    (tmp_path / "bad" / "splits.json").write_bytes(b"{}")
+    code, out, err = shopsim(capsys, "verify", tmp_path / "bad")
+    assert (code, out) == (1, "")
+    assert "splits.json" in err
+
+
+def test_search(small_release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = shopsim(capsys, "search", "旅行 水壶", "--release", small_release, "--json")
+    found = json.loads(out)
+    assert (code, found["status"]) == (0, "ok")
+    assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3, 4]
+    assert {hit["asin"] for hit in found["hits"]} == {f"70000000010{n}" for n in range(4)}
+    code, out, _ = shopsim(capsys, "search", "旅行 水壶", "--release", small_release, "--top", "1")
+    assert code == 0
+    assert out.count("水壶") == 1
+    assert shopsim(capsys, "search", "钢琴", "--release", small_release) == (1, "nothing found\n", "")
+    assert shopsim(capsys, "search", "!?", "--release", small_release)[0] == 1
+    assert shopsim(capsys, "search", "灯", "--release", small_release, "--top", "151")[0] == 2
+
+
+def test_play_by_script(small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "actions.txt"
+    script.write_text("search[露营帐篷]\n\nclick[700000000003]\nclick[颜色分类=雾蓝]\nclick[buy now]\n")
+    play = ("play", "--task", "2", "--standard", "--release", small_release, "--script", script)
+    code, out, _ = shopsim(capsys, *play, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert (report["reward"], report["termination_reason"]) == (1.0, "purchase")
+    assert report["task_instruction"] == "想要防水的露营帐篷，预算40元以内"
+    script.write_text("search[露营帐篷]\nclick[700000000003]\nclick[颜色分类=沙色]\nclick[buy now]\n")
+    code, out, _ = shopsim(capsys, *play)
+    assert code == 1, "59 yuan is above the ceiling of 40"
+    assert "reward 0" in out
+    script.write_text("search[露营帐篷]\n")
+    code, out, _ = shopsim(capsys, *play)
+    assert (code, out.splitlines()[-1]) == (1, "the episode did not end: no reward")
+
+
+def test_a_number_picks_the_element_of_the_page(
+    small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the product page the elements are: back to search, < prev, then the two colours."""
+    script = tmp_path / "actions.txt"
+    script.write_text("search[露营帐篷]\nclick[700000000003]\n3\nclick[buy now]\n")
+    code, out, _ = shopsim(
+        capsys, "play", "--task", "2", "--standard", "--release", small_release, "--script", script, "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["actions"][2] == "click[颜色分类=雾蓝]"
+
+
+def test_play_by_oracle_shows_no_goal_before_the_end(
+    small_release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = shopsim(capsys, "play", "--standard", "--oracle", "--brief", "--release", small_release)
+    assert code == 0
+    assert "ended: purchase   reward 1" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("play", "--task", "1"), "multiple_price_affecting_axes"),
+        (("play", "--task", "99"), "not in this release"),
+        (("play", "--split", "nope"), "source/standard_train"),
+        (("play", "--task", "2", "--script", "missing.txt"), "missing.txt"),
+    ],
+)
+def test_wrong_requests_say_what_is_wrong(
+    small_release: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], named: str
+) -> None:
+    code, out, err = shopsim(capsys, *arguments, "--release", small_release)
+    assert code in (1, 2)
+    assert out == ""
+    assert named in err
+
+
+def test_build_reports_a_refused_archive_and_publishes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
+    raw = tmp_path / "raw.json.gz"
+    raw.write_bytes(b"[{}]")
+    out = tmp_path / "release"
+    code, printed, _ = shopsim(
+        capsys, "build", "--dataset", "refused", "--raw", raw, "--data", tmp_path, "--out", out, "--json"
+    )
+    report = json.loads(printed)
+    assert code == 1
+    assert report["ok"] is False
+    assert "gzip" in report["problems"][0]
+    assert not out.exists()
+
+
+def test_build_then_refuse_to_overwrite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
+    raw, out = write_records(tmp_path / "raw.json.gz"), tmp_path / "release"
+    build = ("build", "--dataset", "small", "--raw", raw, "--data", tmp_path / "data")
+    code, printed, err = shopsim(capsys, *build, "--out", out, "--runtime-regex-task-id", "0")
+    assert code == 0, printed + err
+    assert "checks: 24 passed, 0 failed" in printed
+    before = (out / "manifest.json").read_bytes()
+    fewer = write_records(tmp_path / "fewer.json.gz", small_records()[:-1])
+    again = ("build", "--dataset", "small", "--raw", fewer, "--data", tmp_path / "data", "--out", out)
+    code, printed, _ = shopsim(capsys, *again, "--runtime-regex-task-id", "all")
+    assert code == 1
+    assert "holds something else" in printed
+    assert (out / "manifest.json").read_bytes() == before
+    code, printed, _ = shopsim(capsys, *again, "--runtime-regex-task-id", "all", "--force")
+    assert code == 0
+    assert (out / "manifest.json").read_bytes() != before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("build", "--dataset", "nope"),
+        ("build", "--runtime-regex-task-id", "x"),
+        ("sample", "--out", "x.json"),
+    ],
+)
+def test_misuse_ends_with_two(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = shopsim(capsys, *arguments)
+    assert code == 2
+    assert err.startswith("shopsim: ")
+
+
+def test_unknown_option_ends_with_two() -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["verify", "--surprise"])
+    assert caught.value.code == 2
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    shopsim_path = Path(sys.executable).with_name("shopsim")
+    command = f"{shopsim_path} search 水 --json | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr

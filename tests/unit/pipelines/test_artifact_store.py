@@ -1,0 +1,96 @@
+"""The artifact store: verified reads, atomic writes, check receipts."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import ArtifactError
+from pipelines.resources.artifact_store import ArtifactStore
+
+
+def write(store: ArtifactStore, asset: str, text: str, parents: tuple[str, ...] = ()) -> None:
+    store.write(asset, f"{asset}.txt", lambda path: path.write_text(text), code_version="1", parents=parents)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ArtifactStore:
+    return ArtifactStore(tmp_path / "artifacts")
+
+
+def test_hash_size_and_parents_are_recorded(store: ArtifactStore) -> None:
+    write(store, "a", "one")
+    write(store, "b", "three", parents=("a",))
+    artifact = store.open("b")
+    assert artifact.sha256 == hashlib.sha256(b"three").hexdigest()
+    assert artifact.bytes == 5
+    assert artifact.parents == {"a": hashlib.sha256(b"one").hexdigest()}
+    assert artifact.path.read_text() == "three"
+
+
+def test_missing_artifact_says_what_to_materialize(store: ArtifactStore) -> None:
+    with pytest.raises(ArtifactError, match="Materialize a first") as caught:
+        store.open("a")
+    assert caught.value.code == "artifact_missing"
+
+
+def test_parent_must_exist(store: ArtifactStore) -> None:
+    with pytest.raises(ArtifactError, match="Materialize a first"):
+        write(store, "b", "three", parents=("a",))
+    assert not (store.root / "b.txt").exists()
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "remove"])
+def test_altered_file_is_refused_by_name(store: ArtifactStore, damage: str) -> None:
+    write(store, "a", "one")
+    path = store.root / "a.txt"
+    if damage == "flip":
+        path.write_text("onf")
+    elif damage == "truncate":
+        path.write_text("on")
+    else:
+        path.unlink()
+    with pytest.raises(ArtifactError, match=r"a\.txt: expected SHA-256") as caught:
+        store.path("a")
+    assert caught.value.code == "artifact_altered"
+
+
+def test_failing_writer_leaves_the_old_artifact(store: ArtifactStore) -> None:
+    write(store, "a", "one")
+
+    def fail(path: Path) -> None:
+        path.write_text("half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        store.write("a", "a.txt", fail, code_version="1")
+    assert store.path("a").read_text() == "one"
+    assert [path.name for path in store.root.iterdir() if path.is_file()] == ["a.txt"]
+
+
+def test_release_needs_a_receipt_for_the_very_bytes(store: ArtifactStore) -> None:
+    write(store, "a", "one")
+    with pytest.raises(ArtifactError, match="'holds' has not passed") as caught:
+        store.require_checks({"a": ["holds"]})
+    assert caught.value.code == "check_missing"
+    store.record_check("a", "holds")
+    store.require_checks({"a": ["holds"]})
+    write(store, "a", "two")
+    with pytest.raises(ArtifactError, match="'holds' has not passed"):
+        store.require_checks({"a": ["holds"]})
+
+
+def test_release_refuses_an_artifact_built_from_an_older_input(store: ArtifactStore) -> None:
+    write(store, "a", "one")
+    write(store, "b", "three", parents=("a",))
+    write(store, "a", "two")
+    with pytest.raises(ArtifactError, match="was built from a") as caught:
+        store.require_checks({"b": []})
+    assert caught.value.code == "artifact_stale"
+
+
+def test_asset_names_may_have_parts(store: ArtifactStore) -> None:
+    store.write("split/val", "split_val.json", lambda path: path.write_text("[]"), code_version="1")
+    store.record_check("split/val", "holds")
+    store.require_checks({"split/val": ["holds"]})
+    assert store.path("split/val").read_text() == "[]"

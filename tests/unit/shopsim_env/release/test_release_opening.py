@@ -1,0 +1,237 @@
+"""Opening a release: what it offers, what it hides, what it refuses."""
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import builds
+import pytest
+
+from shopsim_env.errors import ReleaseError, TaskError, UnknownTaskError, UsageError
+from shopsim_env.release import load_release
+from shopsim_env.release.layout import LOGICAL_PARTS, visibility
+from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
+from shopsim_env.release.verify import has_receipt, receipt_path, verify_content
+
+CANARIES = (
+    builds.CANARY_FULL,
+    builds.CANARY_OPTION,
+    builds.CANARY_ATTRIBUTE,
+    builds.CANARY_UNKNOWN,
+    builds.CANARY_USER,
+)
+
+
+@pytest.fixture
+def copy(small_release: Path, tmp_path: Path) -> Path:
+    """A release that a test may damage."""
+    shutil.copytree(small_release, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def files(root: Path) -> list[str]:
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+
+
+def test_tasks_products_splits_and_goals(small_release: Path) -> None:
+    with load_release(small_release) as release:
+        assert list(release.tasks) == [0, 2, 3]
+        assert len(release.tasks) == 3
+        persona = release.tasks[0]
+        assert persona.instruction is None, "the full text of a persona task is private"
+        assert persona.instruction_simple == "找一盏营地灯，50元以内"
+        assert persona.user_persona == {"人口属性": {"年龄段": "25-34, "}, "用户标签": ["露营"]}
+        assert release.tasks[2].instruction == "想要防水的露营帐篷，预算40元以内"
+        assert release.splits["source/standard_train"] == (2,)
+        assert release.splits["source/standard_eval"] == (3,)
+        assert release.splits["source/persona_train"] == (0,)
+        assert release.product("700000000003").title == "云杉 露营 帐篷"
+        goal = release.private().goal(0)
+        assert goal.product.asin == "700000000001"
+        assert goal.options == (builds.CANARY_OPTION,)
+        assert goal.budget_upper == 50
+        assert release.private().goal(3).attributes == (), "blank targets are dropped"
+        assert [goal.task_id for goal in release.private().goals()] == [0, 2, 3]
+        assert release.manifest["counts"]["blank_targets_dropped"] == 1
+        assert release.manifest["counts"]["inactive_tasks"] == 1
+        assert release.search("营地灯").hits[0].asin == "700000000001"
+        assert set(release.metrics["search_baseline"]) == {"source/standard_eval", "project/test"}
+
+
+def test_unknown_and_excluded_tasks_are_typed_errors(small_release: Path) -> None:
+    with load_release(small_release) as release:
+        with pytest.raises(UnknownTaskError, match="multiple_price_affecting_axes"):
+            release.tasks[1]
+        with pytest.raises(TaskError, match="not in this release"):
+            release.tasks[99]
+        with pytest.raises(UnknownTaskError, match="an integer"):
+            release.tasks["0"]
+        assert 99 not in release.tasks
+        with pytest.raises(UsageError) as caught:
+            release.product("1")
+        assert caught.value.code == "unknown_product"
+        with pytest.raises(UsageError, match="engine"):
+            release.search("灯", engine="lucene")
+        with pytest.raises(UnknownTaskError):
+            release.private().goal(1)
+
+
+def test_no_private_string_in_a_public_file(small_release: Path) -> None:
+    for name in files(small_release):
+        if visibility(name) == "public":
+            data = (small_release / name).read_bytes()
+            for canary in CANARIES:
+                assert canary.encode() not in data, name
+    public = (small_release / "catalog.sqlite").read_bytes() + (small_release / "tasks.sqlite").read_bytes()
+    assert b"shopsim-" not in public, "a task uid hashes the gold asin: a guesser could try them all"
+    assert b"source_product_index" not in public, "it equals the task id"
+
+
+def test_private_types_do_not_print_their_content(small_release: Path) -> None:
+    with load_release(small_release) as release:
+        shown = repr(release.private()) + repr(release.private().goal(0))
+        assert not any(canary in shown for canary in CANARIES)
+        assert "700000000001" not in shown
+
+
+def test_one_flipped_byte_anywhere_is_refused_by_name(copy: Path) -> None:
+    for name in files(copy):
+        path = copy / name
+        good = path.read_bytes()
+        for position in {0, len(good) // 2, len(good) - 1}:
+            bad = bytearray(good)
+            bad[position] ^= 1
+            path.write_bytes(bytes(bad))
+            with pytest.raises(ReleaseError, match=path.name.replace(".", r"\.")):
+                load_release(copy)
+        path.write_bytes(good)
+    load_release(copy).close()
+
+
+@pytest.mark.parametrize("damage", ["truncate", "empty", "remove", "add", "link", "swap"])
+def test_other_damage_is_refused_by_name(copy: Path, damage: str) -> None:
+    path = copy / "splits.json"
+    if damage == "truncate":
+        path.write_bytes(path.read_bytes()[:-1])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "remove":
+        path.unlink()
+    elif damage == "add":
+        path = copy / "extra.txt"
+        path.write_text("x")
+    elif damage == "link":
+        path.rename(copy.parent / "elsewhere.json")
+        path.symlink_to(copy.parent / "elsewhere.json")
+    else:
+        (copy / "metrics.json").write_bytes(path.read_bytes())
+        path = copy / "metrics.json"
+    with pytest.raises(ReleaseError, match=path.name.replace(".", r"\.")):
+        load_release(copy)
+
+
+def test_no_folder_says_how_to_build(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="shopsim build") as caught:
+        load_release(tmp_path / "nothing")
+    assert caught.value.code == "release_missing"
+    with pytest.raises(UsageError, match="verify"):
+        load_release(tmp_path, verify="none")
+
+
+def rewrite(root: Path, **changes: object) -> None:
+    payload = json.loads((root / "manifest.json").read_text())
+    for dotted, value in changes.items():
+        target, *keys = payload, *dotted.split("__")
+        for key in keys[:-1]:
+            target = target[key]
+        target[keys[-1]] = value
+    (root / "manifest.json").write_bytes(manifest_bytes(payload))
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"schema_version": "shopsim-release-v0"}, "version_mismatch"),
+        ({"components__search": "shopsimulator-multifield-bm25-v2"}, "version_mismatch"),
+        ({"id": "0" * 64}, "id_mismatch"),
+        ({"surprise": 1}, "manifest_altered"),
+        ({"content__products": "0" * 64}, "id_mismatch"),
+    ],
+)
+def test_a_rewritten_manifest_is_refused(copy: Path, change: dict[str, object], code: str) -> None:
+    rewrite(copy, **change)
+    with pytest.raises(ReleaseError, match=r"manifest\.json") as caught:
+        load_release(copy)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"schema_version": "shopsim-release-v1"}'])
+def test_a_manifest_that_is_none_is_refused(copy: Path, text: str) -> None:
+    (copy / "manifest.json").write_text(text)
+    with pytest.raises(ReleaseError, match=r"manifest\.json"):
+        load_release(copy)
+
+
+def test_manifest_cannot_point_outside(copy: Path) -> None:
+    payload = json.loads((copy / "manifest.json").read_text())
+    payload["files"]["../outside"] = payload["files"]["splits.json"]
+    (copy / "manifest.json").write_bytes(manifest_bytes(payload))
+    with pytest.raises(ReleaseError, match=r"\.\./outside"):
+        read_manifest(copy)
+
+
+def test_rows_changed_together_with_hashes_still_break_the_id(copy: Path) -> None:
+    """A forger who fixes file hashes cannot keep the id: it is made of the rows."""
+    with closing(sqlite3.connect(copy / "tasks.sqlite")) as connection, connection:
+        connection.execute("UPDATE task SET instruction_simple = '便宜' WHERE task_id = 0")
+    payload = json.loads((copy / "manifest.json").read_text())
+    data = (copy / "tasks.sqlite").read_bytes()
+    payload["files"]["tasks.sqlite"] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (copy / "manifest.json").write_bytes(manifest_bytes(payload))
+    manifest = read_manifest(copy)
+    with pytest.raises(ReleaseError, match=r"tasks\.sqlite.*'tasks'") as caught:
+        verify_content(copy, manifest)
+    assert caught.value.code == "content_mismatch"
+
+
+def test_receipt_skips_hashing_until_something_changes(copy: Path) -> None:
+    manifest = read_manifest(copy)
+    assert not has_receipt(copy, manifest)
+    load_release(copy).close()
+    assert has_receipt(copy, manifest)
+    path = copy / "splits.json"
+    times = path.stat()
+    path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(ReleaseError, match=r"splits\.json"):
+        load_release(copy)
+
+
+def test_full_verification_ignores_the_receipt(copy: Path) -> None:
+    load_release(copy, verify="full").close()
+    receipt_path(copy).write_text("not json")
+    assert not has_receipt(copy, read_manifest(copy))
+    load_release(copy, verify="full").close()
+
+
+def test_an_unwritable_cache_only_costs_time(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocker))
+    load_release(copy).close()
+    assert not has_receipt(copy, read_manifest(copy))
+
+
+def test_id_depends_on_rows_versions_and_tagger_only(small_release: Path) -> None:
+    payload = json.loads((small_release / "manifest.json").read_text())
+    parts = payload["components"], payload["tagger"], payload["content"]
+    assert release_id(*parts) == payload["id"]
+    assert set(payload["content"]) == set(LOGICAL_PARTS)
+    assert release_id(parts[0], {**parts[1], "fingerprint": "other"}, parts[2]) != payload["id"]
+    assert release_id({**parts[0], "reward": "other"}, *parts[1:]) != payload["id"]
