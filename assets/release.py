@@ -3,6 +3,7 @@
 import time
 
 import dagster as dg
+import pyarrow as pa
 
 from assets._code_version import code_version
 from assets._inputs import document, excluded_indices, task_rows
@@ -58,7 +59,7 @@ def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     settings = work.settings
     report = publish_release(
         _parts(work),
-        Provenance(settings.name, settings.licence, _assets(work), tool_versions()),
+        Provenance(settings.name, settings.licence, _assets(work), tool_versions(pyarrow=pa.__version__)),
         root=work.releases,
         out=work.out,
         force=work.force,
