@@ -37,7 +37,7 @@ demo: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## build the sample release th
 	@echo "== 4. a standard episode"
 	@$(BIN)/shopsim play --release data/releases/sample/current --standard --oracle --brief
 	@echo "== next: 'make ui' (Dagster on http://127.0.0.1:3000), '$(BIN)/shopsim play' (play yourself),"
-	@echo "         '$(BIN)/shopsim search 保温杯', '$(BIN)/shopsim build --help' (your own archive), 'make help'"
+	@echo "         '$(BIN)/shopsim search 精华液', '$(BIN)/shopsim build --help' (your own archive), 'make help'"
 
 test: lint types imports wheel unit ## everything that CI checks; pytest comes last
 

@@ -1,13 +1,16 @@
 """Runs the build job through Dagster in this process and condenses its events into one report."""
 
+import fcntl
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import dagster as dg
 
 from pipelines.definitions import defs
+from pipelines.errors import ConfigError
 from pipelines.jobs import BUILD_RELEASE
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
@@ -63,6 +66,12 @@ def run_build(config: Mapping[str, Any], *, instance: dg.DagsterInstance | None 
 
 def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport:
     workspace = WorkspaceResource(**config).open()
+    check_inputs(workspace)
+    with _only_build(workspace):
+        return _execute(config, workspace, instance)
+
+
+def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.DagsterInstance) -> BuildReport:
     result = defs.resolve_job_def(BUILD_RELEASE).execute_in_process(
         instance=instance,
         run_config={
@@ -87,6 +96,37 @@ def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport
         ingest=_ingest_report(workspace, events),
         problems=[] if result.success else list(_problems(events)),
     )
+
+
+def check_inputs(workspace: Workspace) -> None:
+    """Refuses a build whose files are not there, before a run is started.
+
+    Raises:
+        ConfigError: names the file and the option that gives another.
+    """
+    named = {"--raw": workspace.archive, "--annotations": workspace.annotations}
+    for option, path in named.items():
+        if path is not None and not path.is_file():
+            raise ConfigError(
+                f"data set {workspace.settings.name}: expected a file at {path}, found none; "
+                f"give another with {option}",
+                code="input_missing",
+            )
+
+
+@contextmanager
+def _only_build(workspace: Workspace) -> Iterator[None]:
+    """Holds the data set's build lock, so that two builds never mix their artifacts."""
+    workspace.store.root.mkdir(parents=True, exist_ok=True)
+    with (workspace.store.root / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ConfigError(
+                f"data set {workspace.settings.name}: another build of it is running; wait for it",
+                code="build_running",
+            ) from error
+        yield
 
 
 _CHECK = "ASSET_CHECK_EVALUATION"
@@ -138,11 +178,9 @@ def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:
             listed: Any = check.metadata["problems"].value
             for problem in listed or ["failed"]:
                 yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"
-        elif event.is_step_failure and event.step_failure_data.error:
-            error = event.step_failure_data.error
-            while error.cause is not None:
-                error = error.cause
-            if error.cls_name != "DagsterAssetCheckFailedError":
-                # The message opens with the dotted class name; the class alone says enough.
-                message = error.message.strip().removeprefix(f"{error.cls_name}: ")
-                yield f"{event.step_key}: {message.rsplit('pipelines.errors.', 1)[-1]}"
+        elif event.is_step_failure:
+            failure = event.step_failure_data
+            if failure.user_failure_data is not None:
+                yield f"{event.step_key}: {failure.user_failure_data.description}"
+            elif failure.error is not None and failure.error.cls_name != "DagsterAssetCheckFailedError":
+                yield f"{event.step_key}: unexpected {failure.error.cls_name}; see this run in the Dagster UI"

@@ -23,7 +23,10 @@ def register(subparsers: Any) -> None:
 def _register_build(subparsers: Any) -> None:
     parser = subparsers.add_parser("build", help="raw archive to verified release, through Dagster")
     parser.add_argument(
-        "--dataset", default="sample", metavar="NAME", help="sample, paper or any name with --raw"
+        "--dataset",
+        default="sample",
+        metavar="NAME",
+        help="sample (default), paper, like-published, or any name with --raw",
     )
     parser.add_argument("--raw", metavar="FILE", help="raw archive (.json or .json.gz)")
     parser.add_argument("--annotations", metavar="FILE", help="recorded persona price annotations")
@@ -44,7 +47,12 @@ def _register_build(subparsers: Any) -> None:
 
 def _register_sample(subparsers: Any) -> None:
     parser = subparsers.add_parser("sample", help="generate a raw archive in the real schema")
-    parser.add_argument("--out", required=True, metavar="FILE", help="archive to write (.json.gz)")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="archive to write, NAME.raw.json.gz; NAME.annotations.json and NAME.truth.json go beside it",
+    )
     parser.add_argument(
         "--products", type=int, default=800, metavar="N", help="number of products (default 800)"
     )

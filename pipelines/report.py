@@ -16,8 +16,9 @@ _MODES = {"instruction_simple": "simple", "instruction": "full"}
 def build_lines(report: BuildReport) -> Iterator[str]:
     """Lines to print for a person."""
     yield f"data set {report.dataset}, Dagster run {report.run_id}"
-    yield from _table(("stage", "rows", "sha256", "seconds"), _stage_rows(report))
-    yield f"checks: {report.checks_passed} passed, {report.checks_failed} failed"
+    if report.stages:
+        yield from _table(("stage", "rows", "sha256", "seconds"), _stage_rows(report))
+        yield f"checks: {report.checks_passed} passed, {report.checks_failed} failed"
     yield from _ingest_lines(report.ingest)
     baseline = report.metrics.get("search_baseline", {})
     if baseline:
@@ -29,6 +30,7 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     if report.ok:
         yield f"release {report.release_id}"
         yield f"        {_shown(report.release)}"
+        yield f"play it: shopsim play --release {_shown(report.release)}"
     else:
         yield "no release was published:"
         yield from (f"  {problem}" for problem in report.problems)
@@ -42,11 +44,18 @@ def _stage_rows(report: BuildReport) -> Iterator[tuple[str, ...]]:
 def _ingest_lines(ingest: Mapping[str, Any]) -> Iterator[str]:
     gaps = ingest.get("gaps", {})
     if gaps:
-        yield "fields that say nothing (missing, null, empty): " + ", ".join(
-            f"{name} {sum(reasons.values()):,}" for name, reasons in gaps.items()
-        )
+        yield "fields without a value"
+        yield from _table(("field", "records", "why"), _gap_rows(gaps))
+    for name, count in ingest.get("unknown_keys", {}).items():
+        yield f"unknown key: {name} {count:,} (carried in the cleaned export, never public; misspelt?)"
     for reason, count in ingest.get("quarantined", {}).items():
         yield f"quarantined: {reason} {count}"
+
+
+def _gap_rows(gaps: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, ...]]:
+    for name, reasons in gaps.items():
+        why = ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
+        yield name, f"{sum(reasons.values()):,}", why
 
 
 def _baseline_rows(baseline: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -28,8 +28,7 @@ from shopsim_env.tasks.budget import Budget, parse_budget, task_budget
 from shopsim_env.tasks.model import Task
 from shopsim_env.text.normalize import normalize_query
 from shopsim_env.text.tokens import tokenize
-
-__version__ = "0.1.0"
+from shopsim_env.versions import __version__ as __version__
 
 __all__ = [
     "AskShopper",

@@ -9,10 +9,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
+from io import TextIOWrapper
 from pathlib import Path
 
 from shopsim_env.commands import play, search, verify
+from shopsim_env.commands.output import show_json
 from shopsim_env.errors import ShopSimError
+from shopsim_env.versions import __version__
 
 _CHECKOUT_COMMANDS = ("build", "sample")
 _CHECKOUT = Path(__file__).resolve().parent.parent / "pipelines" / "cli.py"
@@ -24,6 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="shopsim",
         description="A Chinese shopping environment for agents. Commands read the sample release by default.",
     )
+    parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for module in (verify, search, play):
         module.register(subparsers)
@@ -41,6 +45,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Chinese on a terminal that cannot show it must not end the command.
+            stream.reconfigure(errors="backslashreplace")
     parser = build_parser()
     arguments, rest = parser.parse_known_args(argv)
     handler = arguments.handler
@@ -49,8 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(handler(arguments))
     except ShopSimError as error:
+        if getattr(arguments, "json", False):
+            show_json({"ok": False, "error": {"code": error.code, "message": str(error)}})
         print(f"shopsim: {error.code}: {error}", file=sys.stderr)  # noqa: T201
         return 2 if error.wrong_use else 1
+    except KeyboardInterrupt:
+        print("\nshopsim: interrupted", file=sys.stderr)  # noqa: T201
+        return 130
     except BrokenPipeError:
         # The reader of our output is gone (`| head`): not an error of ours.
         sys.stderr.close()

@@ -3,6 +3,7 @@
 A change of behaviour needs a new version here and there (a test compares the two). No logic here.
 """
 
+__version__ = "0.1.0"
 ENVIRONMENT_VERSION = "shopsimulator-paper-aligned-v9"
 SEARCH_VERSION = "shopsimulator-multifield-bm25-v3"
 OPTION_DOCUMENT_VERSION = "public-axis-value-v1"

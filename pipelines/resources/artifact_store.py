@@ -63,6 +63,8 @@ class ArtifactStore:
         inputs = {parent: self.describe(parent).sha256 for parent in sorted(parents)}
         final = self.root / filename
         temporary = self.root / f".{filename}.{os.getpid()}.building"
+        # A killed process of the same number may have left one (containers count from 1 again).
+        temporary.unlink(missing_ok=True)
         try:
             writer(temporary)
             digest, size = sha256_file(temporary), temporary.stat().st_size
@@ -109,13 +111,16 @@ class ArtifactStore:
         """Verified path of the artifact of `asset`."""
         return self.open(asset).path
 
-    def record_check(self, asset: str, check: str) -> None:
-        """Notes that `check` passed for the present bytes of `asset`."""
-        receipts = self._receipts(asset)
-        receipts[check] = self.describe(asset).sha256
+    def record_check(self, asset: str, check: str, sha256: str | None) -> None:
+        """Notes for which bytes of `asset` the check passed; None takes an earlier note away."""
+        receipts = {name: digest for name, digest in self._receipts(asset).items() if name != check}
+        if sha256 is not None:
+            receipts[check] = sha256
         self._write_json(self._receipt_file(asset), receipts)
 
-    def require_checks(self, required: Mapping[str, Iterable[str]], code_versions: Mapping[str, str]) -> None:
+    def require_checks(
+        self, required: Mapping[str, Iterable[str]], code_versions: Mapping[str, str]
+    ) -> dict[str, Artifact]:
         """Refuses what must not enter a release.
 
         Args:
@@ -125,9 +130,13 @@ class ArtifactStore:
         Raises:
             ArtifactError: names the asset and the missing check, or what has changed since it was written:
                 the code, the settings or an input.
+
+        Returns:
+            The artifacts as they were judged.
         """
+        judged = {asset: self.open(asset) for asset in required}
         for asset, checks in required.items():
-            artifact, receipts = self.open(asset), self._receipts(asset)
+            artifact, receipts = judged[asset], self._receipts(asset)
             for check in sorted(checks):
                 if receipts.get(check) != artifact.sha256:
                     raise ArtifactError(
@@ -136,6 +145,7 @@ class ArtifactStore:
                         code="check_missing",
                     )
             self._require_fresh(artifact, code_versions[asset])
+        return judged
 
     def _require_fresh(self, artifact: Artifact, code_version: str) -> None:
         now = {

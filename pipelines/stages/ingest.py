@@ -15,7 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.errors import DatasetError
-from pipelines.stages.ingest_rules import ALWAYS_QUARANTINED, QUARANTINE_REASONS, check_identity, task_fault, text_of
+from pipelines.stages.ingest_rules import (
+    ALWAYS_QUARANTINED,
+    QUARANTINE_REASONS,
+    check_identity,
+    task_fault,
+    text_of,
+)
 from pipelines.stages.ingest_schema import FieldMismatch, SchemaCounts, check_record, describe
 from pipelines.stages.json_archive import ArchiveReader, OnProgress, iter_elements
 from pipelines.stages.tables import read_metadata, read_rows, write_rows

@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +75,13 @@ def tool_versions(**extra: str) -> dict[str, str]:
 
 
 def publish_release(
-    parts: ReleaseParts, provenance: Provenance, *, root: Path, out: Path | None = None, force: bool = False
+    parts: ReleaseParts,
+    provenance: Provenance,
+    *,
+    root: Path,
+    out: Path | None = None,
+    force: bool = False,
+    confirm: Callable[[], None] | None = None,
 ) -> ReleaseReport:
     """Writes, verifies and publishes a release.
 
@@ -86,6 +92,7 @@ def publish_release(
             `root/current` is moved to it.
         out: Exact folder instead, without a link.
         force: Allow `out` to replace another release.
+        confirm: Called when the release is staged and verified, before it is put in place; raises to stop.
 
     Raises:
         ConfigError: `out` holds something else and may not be replaced.
@@ -98,6 +105,8 @@ def publish_release(
     try:
         report = _stage(parts, provenance, staging)
         final = out or root / f"{report.id[:16]}-{report.manifest_sha256[:8]}"
+        if confirm is not None:
+            confirm()
         _put_in_place(staging, final, report.manifest_sha256, force)
         if out is None:
             _point_current(root, final.name)

@@ -4,6 +4,7 @@ What is printed is what an agent sees; the reward follows after the end. Only `-
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.shop.env import Reset, ShopEnv, Step
 from shopsim_env.shop.oracle import solve
 
-_HELP = "type search[words] or click[value], the number of an element, or Ctrl-D to leave"
+_HELP = "type search[words] or click[value], the number behind an element, or Ctrl-D to leave"
 
 
 def register(subparsers: Any) -> None:
@@ -46,7 +47,7 @@ def register(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Plays to the end; exit code 0 when the episode ended with r_success = 1, else 1."""
-    lines = _lines(arguments.script, quiet=arguments.json)
+    lines = _lines(arguments.script)
     with load_release(arguments.release) as release:
         env = ShopEnv(
             release,
@@ -76,7 +77,7 @@ def _task_id(release: Release, arguments: argparse.Namespace) -> int | None:
     wanted = "standard" if arguments.standard else "persona"
     task_id = next((task_id for task_id, task in release.tasks.items() if wanted in task.labels), None)
     if task_id is None:
-        raise UsageError(f"this release has no {wanted} task; give --task or --split")
+        raise UsageError(f"this release has no {wanted} task; it has {len(release.tasks)} tasks in all")
     return task_id
 
 
@@ -95,30 +96,35 @@ def _play(
         return list(result.steps)
     steps: list[tuple[str, Step]] = []
     state = start.observation_state
+    if arguments.script is None:
+        say([f"({_HELP})"])
     for line in lines:
         action = _expand(line, state)
         step = env.step(action)
         steps.append((action, step))
-        say(_page(step, arguments.brief))
+        say([f"> {action}", *_page(step, arguments.brief)])
+        say(_numbered(step, arguments))
         state = step.observation_state
         if step.done:
             break
     return steps
 
 
-def _lines(script: str | None, *, quiet: bool) -> Iterator[str]:
+def _lines(script: str | None) -> Iterator[str]:
     """Action lines of the script or of standard input; a missing script is refused before anything runs."""
     if script is None or script == "-":
-        return _typed(prompt=script is None and sys.stdin.isatty() and not quiet)
+        return _typed()
     path = Path(script)
     if not path.is_file():
         raise UsageError(f"--script: expected a file of actions, found none at {path}")
-    return (line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--script: expected UTF-8 text in {path}, found other bytes") from error
+    return (line.strip() for line in text.splitlines() if line.strip())
 
 
-def _typed(*, prompt: bool) -> Iterator[str]:
-    if prompt:
-        show([f"({_HELP})"])
+def _typed() -> Iterator[str]:
     for line in sys.stdin:
         if line.strip():
             yield line.strip()
@@ -145,11 +151,24 @@ def _page(step: Step, brief: bool) -> list[str]:
     return facts
 
 
+def _numbered(step: Step, arguments: argparse.Namespace) -> list[str]:
+    """The numbers that `_expand` understands, for a person; an invalid action repeats the forms."""
+    if arguments.script is not None or arguments.brief or step.done:
+        return []
+    feedback = step.action_feedback or {}
+    hint = [] if feedback.get("valid", True) else [f"({_HELP})"]
+    pairs = enumerate(step.observation_state["actions"], start=1)
+    return [*hint, "  ".join(f"[{number}] {value}" for number, value in pairs)]
+
+
 def _introduction(start: Reset, *, brief: bool) -> list[str]:
-    persona = "" if not start.user_persona else f"（{len(start.user_persona)} 项用户档案 persona）"
+    persona = []
+    if start.user_persona and not brief:
+        persona = ["", "用户档案 persona:", json.dumps(start.user_persona, ensure_ascii=False, indent=1)]
     return [
-        f"任务 task {start.task_id} · {start.task_mode} · {start.environment_version}{persona}",
+        f"任务 task {start.task_id} · {start.task_mode} · {start.environment_version}",
         f"「{start.task_instruction}」",
+        *persona,
         *([] if brief else ["", start.observation]),
     ]
 

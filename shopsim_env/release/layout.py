@@ -55,6 +55,18 @@ CREATE TABLE goal(
 """
 
 
+_FTS = ("config", "content", "data", "docsize", "idx")
+# Everything that an SQLite file of a release may hold, automatic indexes included.
+SQLITE_TABLES = {
+    CATALOG: frozenset(
+        {"product", "sqlite_autoindex_product_1", "products", "manifest", "title_noun"}
+        | {f"products_{name}" for name in _FTS}
+    ),
+    TASKS: frozenset({"task", "inactive_task"}),
+    GOALS: frozenset({"goal", "sqlite_autoindex_goal_1"}),
+}
+
+
 def visibility(name: str) -> str:
     """`private` for everything under the private folder, else `public`."""
     return "private" if name.startswith(PRIVATE_FOLDER) else "public"

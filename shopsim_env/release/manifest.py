@@ -113,7 +113,8 @@ def read_manifest(root: Path) -> Manifest:
 def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     try:
         payload = json.loads(raw.decode("utf-8"))
-    except ValueError as error:
+        canonical = manifest_bytes(payload) if isinstance(payload, dict) else b""
+    except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{path}: expected JSON, found {error}.", code="manifest_altered") from error
     if not isinstance(payload, dict):
         raise ReleaseError(
@@ -128,7 +129,7 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     if set(payload) != _KEYS:
         odd = sorted(set(payload) ^ _KEYS)
         raise ReleaseError(f"{path}: missing or unknown keys {odd}.", code="manifest_altered")
-    if manifest_bytes(payload) != raw:
+    if canonical != raw:
         raise ReleaseError(
             f"{path}: expected the bytes that manifest_sha256 covers, found altered ones. "
             "Get the release again or rebuild it.",

@@ -79,7 +79,7 @@ class Release:
         self.id = manifest.id
         self._private: PrivateRelease | None = None
         self._private_lock = threading.Lock()
-        self._splits = read_splits(json.loads((root / layout.SPLITS).read_text(encoding="utf-8")))
+        self._splits = read_splits(_json(root / layout.SPLITS))
         with ExitStack() as opened:
             self.tasks = TaskTable(root / layout.TASKS)
             opened.callback(self.tasks.close)
@@ -102,7 +102,7 @@ class Release:
     @property
     def metrics(self) -> dict[str, Any]:
         """`metrics.json`: the search baseline measured when the release was built."""
-        result: dict[str, Any] = json.loads((self.path / layout.METRICS).read_text(encoding="utf-8"))
+        result: dict[str, Any] = _json(self.path / layout.METRICS)
         return result
 
     def product(self, asin: str) -> Product:
@@ -154,6 +154,13 @@ class Release:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ReleaseError(f"{path}: expected JSON, found {error}", code="content_mismatch") from error
 
 
 def load_release(path: str | Path | None = None, *, verify: str = "receipt") -> Release:

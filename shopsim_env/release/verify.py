@@ -4,16 +4,22 @@ A receipt in the user's cache remembers that a folder was hashed whole; while no
 or inode, later opens skip the hashing. It is the only file that the runtime writes.
 """
 
+import hashlib
 import json
 import os
+import sqlite3
+import stat
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
-from shopsim_env.canonical import compact_json, sha256_file, sha256_text
+from shopsim_env.canonical import compact_json, sha256_file
 from shopsim_env.errors import ReleaseError
-from shopsim_env.release.layout import LOGICAL_PARTS, MANIFEST, logical_content
+from shopsim_env.release.layout import LOGICAL_PARTS, MANIFEST, SQLITE_TABLES, logical_content
 from shopsim_env.release.manifest import Manifest
+from shopsim_env.sqlite import open_readonly
 
+_FILE_SET = "file_set_mismatch"
 REPAIR = "Get the release again or rebuild it with `shopsim build`."
 
 
@@ -47,6 +53,35 @@ def verify_content(root: Path, manifest: Manifest) -> None:
                 f"{manifest.content.get(part)}, found {digest}. {REPAIR}",
                 code="content_mismatch",
             )
+    for name, tables in SQLITE_TABLES.items():
+        if name in manifest.files:
+            verify_indexes(root / name, tables)
+
+
+def verify_indexes(path: Path, tables: frozenset[str]) -> None:
+    """Checks that the indexes of an SQLite file say what its tables say.
+
+    The logical content is read from tables; searches and look-ups go through indexes, which could differ. The
+    check of the search index has to write, so it runs on a copy that SQLite keeps in a temporary file.
+
+    Raises:
+        ReleaseError: an unexpected table, a damaged b-tree or a search index that differs from its documents.
+    """
+    with closing(open_readonly(path)) as source, closing(sqlite3.connect("", isolation_level=None)) as copy:
+        names = frozenset(row[0] for row in source.execute("SELECT name FROM sqlite_master"))
+        source.backup(copy)
+        try:
+            report = [row[0] for row in copy.execute("PRAGMA integrity_check(3)")]
+            if "products" in tables:
+                copy.execute("INSERT INTO products(products) VALUES('integrity-check')")
+        except sqlite3.Error as error:
+            report = [str(error)]
+    if names != tables or report != ["ok"]:
+        odd = sorted(names ^ tables)
+        raise ReleaseError(
+            f"{path}: expected sound indexes over the known tables, found {odd or report}. {REPAIR}",
+            code="content_mismatch",
+        )
 
 
 def check_layout(root: Path, manifest: Manifest) -> None:
@@ -67,12 +102,16 @@ def check_layout(root: Path, manifest: Manifest) -> None:
 def _walk(root: Path) -> set[str]:
     names: set[str] = set()
     for folder, subfolders, files in os.walk(root):
-        for name in [*subfolders, *files]:
-            path = Path(folder) / name
-            if path.is_symlink():
+        for name in subfolders:
+            if (Path(folder) / name).is_symlink():
+                raise ReleaseError(f"{Path(folder) / name}: expected a folder, found a link.", code=_FILE_SET)
+        for name in files:
+            if not stat.S_ISREG((Path(folder) / name).lstat().st_mode):
                 raise ReleaseError(
-                    f"{path}: links are not allowed inside a release.", code="file_set_mismatch"
+                    f"{Path(folder) / name}: expected a plain file, found another kind.", code=_FILE_SET
                 )
+        if not files and not subfolders:
+            raise ReleaseError(f"{folder}: expected no empty folder.", code=_FILE_SET)
         names.update((Path(folder) / name).relative_to(root).as_posix() for name in files)
     return names
 
@@ -80,14 +119,16 @@ def _walk(root: Path) -> set[str]:
 def receipt_path(root: Path) -> Path:
     """Where the receipt of the folder `root` lives: below XDG_CACHE_HOME or `~/.cache`."""
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(cache) / "shopsim" / "receipts" / f"{sha256_text(str(root.resolve()))[:32]}.json"
+    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32]
+    return Path(cache) / "shopsim" / "receipts" / f"{name}.json"
 
 
 def has_receipt(root: Path, manifest: Manifest) -> bool:
     """Whether this folder, unchanged since, was hashed whole on this machine."""
     try:
         stored = json.loads(receipt_path(root).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):
+        # RuntimeError: no home folder at all, as in a container with an arbitrary user.
         return False
     return bool(stored == fingerprint(root, manifest))
 
@@ -99,13 +140,13 @@ def write_receipt(root: Path, verified: Mapping[str, object]) -> bool:
         root: The release folder.
         verified: Its fingerprint from before the hashing, so that a change in between is not covered.
     """
-    path = receipt_path(root)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
+        path = receipt_path(root)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(compact_json(verified), encoding="utf-8")
         temporary.replace(path)
-    except OSError:
+    except (OSError, ValueError, RuntimeError):
         return False
     return True
 
@@ -113,12 +154,13 @@ def write_receipt(root: Path, verified: Mapping[str, object]) -> bool:
 def fingerprint(root: Path, manifest: Manifest) -> dict[str, object]:
     """What a receipt compares: the manifest, and size, times and inode of every file."""
     # The change time is there because a tool can set the modification time back, but not that one.
-    stats = {name: (root / name).stat() for name in sorted(manifest.files)}
     return {
-        "root": str(root.resolve()),
+        "root": os.fsencode(root.resolve()).hex(),
         "manifest": manifest.sha256,
-        "files": {
-            name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
-            for name, stat in stats.items()
-        },
+        "files": {name: _times(root / name) for name in sorted(manifest.files)},
     }
+
+
+def _times(path: Path) -> list[int]:
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]

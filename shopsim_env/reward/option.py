@@ -15,6 +15,9 @@ from shopsim_env.errors import UsageError
 from shopsim_env.reward.fuzzy import MATCH_ABOVE, token_set_ratio
 from shopsim_env.reward.option_slots import canon, read_slots, why_not_filled
 
+# One emoji with its joined parts. The joiner itself is no symbol here, so that there is one way to match.
+_LOST_SYMBOL = r"[^\w\s\u200d](?:\u200d[^\w\s\u200d])*"
+_MOST_LOST = 3
 OPTION_RULES = ("anchored", "paper")
 
 
@@ -108,17 +111,44 @@ def _fitting(required: str, values: Sequence[str], own: Sequence[str]) -> _Fit:
 
 def _most(fits: Sequence[_Fit], used: Mapping[int, Counter[str] | None], position: int) -> int:
     """Largest number of requirements from `position` on that can be met beside those in `used`."""
+    if all(fit.needs is None for fit in fits):
+        return _largest_matching([fit.axes for fit in fits])
+    return _search(fits, used, position, {})
+
+
+def _largest_matching(choices: Sequence[tuple[int, ...]]) -> int:
+    """Requirements that can have an axis of their own: augmenting paths, so many axes cost no more."""
+    owner: dict[int, int] = {}
+
+    def claim(requirement: int, seen: set[int]) -> bool:
+        for axis in choices[requirement]:
+            if axis not in seen:
+                seen.add(axis)
+                if axis not in owner or claim(owner[axis], seen):
+                    owner[axis] = requirement
+                    return True
+        return False
+
+    return sum(claim(requirement, set()) for requirement in range(len(choices)))
+
+
+_State = tuple[int, tuple[tuple[int, tuple[tuple[str, int], ...] | None], ...]]
+
+
+def _search(
+    fits: Sequence[_Fit], used: Mapping[int, Counter[str] | None], position: int, known: dict[_State, int]
+) -> int:
+    """`_most` where values are shared by their parts: tries all ways, each situation once."""
     if position == len(fits):
         return 0
-    fit = fits[position]
-    best = 0
-    for axis in fit.axes:
-        taken = _take(fit, axis, used)
-        if taken is not None:
-            best = max(best, 1 + _most(fits, taken, position + 1))
-            if best == len(fits) - position:
-                return best
-    return max(best, _most(fits, used, position + 1))
+    parts = sorted((axis, None if c is None else tuple(sorted(c.items()))) for axis, c in used.items())
+    state = (position, tuple(parts))
+    if state not in known:
+        fit = fits[position]
+        taken = [_take(fit, axis, used) for axis in fit.axes]
+        best = [1 + _search(fits, one, position + 1, known) for one in taken if one is not None]
+        known[state] = max([*best, _search(fits, used, position + 1, known)])
+    return known[state]
 
 
 def _take(
@@ -139,8 +169,8 @@ def _find_anchor(required: str, own_values: Iterable[str]) -> tuple[str | None, 
     own = {canon(value) for value in own_values}
     if wanted in own:
         return wanted, "anchor"
-    if "?" in wanted:
-        pattern = re.compile(r"[^\w\s](?:\u200d[^\w\s])*".join(map(re.escape, wanted.split("?"))))
+    if 0 < wanted.count("?") <= _MOST_LOST:
+        pattern = re.compile(_LOST_SYMBOL.join(map(re.escape, wanted.split("?"))))
         fitting = [value for value in own if pattern.fullmatch(value)]
         if len(fitting) == 1:
             return fitting[0], "lost_symbol"

@@ -1,5 +1,6 @@
 """The `shopsim` command: exit codes, JSON output, messages that say what to do."""
 
+import io
 import json
 import shutil
 import subprocess
@@ -113,7 +114,7 @@ def test_build_reports_a_refused_archive_and_publishes_nothing(
 ) -> None:
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
     raw = tmp_path / "raw.json.gz"
-    raw.write_bytes(b"[{}]")
+    raw.write_bytes(b"[{}]")  # named .gz, but no gzip
     out = tmp_path / "release"
     code, printed, _ = shopsim(
         capsys, "build", "--dataset", "refused", "--raw", raw, "--data", tmp_path, "--out", out, "--json"
@@ -192,6 +193,36 @@ def test_misuse_ends_with_two(arguments: tuple[str, ...], capsys: pytest.Capture
     code, _, err = shopsim(capsys, *arguments)
     assert code == 2
     assert err.startswith("shopsim: ")
+
+
+def test_an_error_is_a_document_with_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = shopsim(capsys, "verify", tmp_path, "--json")
+    document = json.loads(out)
+    assert code == 1
+    assert document["ok"] is False
+    assert document["error"]["code"] == "release_missing"
+    assert document["error"]["message"] in err
+
+
+def test_typed_play_numbers_the_elements_and_repeats_the_forms(
+    small_release: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("水壶\nsearch[露营帐篷]\n"))
+    shopsim(capsys, "play", "--task", "2", "--standard", "--release", small_release)
+    monkeypatch.setattr("sys.stdin", io.StringIO("水壶\nsearch[露营帐篷]\n"))
+    _, out, _ = shopsim(capsys, "play", "--task", "2", "--standard", "--release", small_release)
+    assert out.count("type search[words] or click[value]") == 2, "at the start and after the invalid action"
+    assert "[1] back to search  [2] 700000000003" in out
+
+
+def test_a_script_that_is_no_text_is_refused(
+    small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "actions").write_bytes(b"\xff\xfe")
+    code, _, err = shopsim(
+        capsys, "play", "--task", "2", "--release", small_release, "--script", tmp_path / "actions"
+    )
+    assert (code, "UTF-8" in err) == (2, True)
 
 
 def test_unknown_option_ends_with_two() -> None:

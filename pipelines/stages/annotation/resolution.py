@@ -106,8 +106,9 @@ def refuse_missing(missing: Iterable[str]) -> None:
     found = list(missing)
     if found:
         raise AnnotationError(
-            f"expected an annotation for every active persona task, {len(found)} are missing: "
-            f"{_examples(found)}; annotate them or list them explicitly for the run-time fallback",
+            f"expected an annotation for every active persona task; missing for {len(found)}: task "
+            f"{_examples(found)}. Give a recorded file (--annotations FILE), or decide that budgets are read "
+            "at run time (--runtime-regex-task-id ID, or 'all')",
             code="annotations_missing",
         )
 

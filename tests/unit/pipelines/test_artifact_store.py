@@ -1,6 +1,7 @@
 """The artifact store: verified reads, atomic writes, check receipts."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -75,11 +76,26 @@ def test_release_needs_a_receipt_for_the_very_bytes(store: ArtifactStore) -> Non
     with pytest.raises(ArtifactError, match="'holds' has not passed") as caught:
         store.require_checks({"a": ["holds"]}, CODE)
     assert caught.value.code == "check_missing"
-    store.record_check("a", "holds")
+    store.record_check("a", "holds", store.open("a").sha256)
     store.require_checks({"a": ["holds"]}, CODE)
     write(store, "a", "two")
     with pytest.raises(ArtifactError, match="'holds' has not passed"):
         store.require_checks({"a": ["holds"]}, CODE)
+
+
+def test_a_failed_check_takes_its_receipt_away(store: ArtifactStore) -> None:
+    write(store, "a", "one")
+    store.record_check("a", "holds", store.open("a").sha256)
+    store.record_check("a", "holds", None)
+    with pytest.raises(ArtifactError, match="'holds' has not passed"):
+        store.require_checks({"a": ["holds"]}, CODE)
+
+
+def test_leftovers_of_a_killed_writer_do_not_matter(store: ArtifactStore) -> None:
+    write(store, "a", "one")
+    (store.root / f".a.txt.{os.getpid()}.building").write_text("half")
+    write(store, "a", "two")
+    assert store.path("a").read_text() == "two"
 
 
 def test_release_refuses_an_artifact_built_from_an_older_input(store: ArtifactStore) -> None:
@@ -103,6 +119,6 @@ def test_release_refuses_an_artifact_of_other_code_or_settings(store: ArtifactSt
 
 def test_asset_names_may_have_parts(store: ArtifactStore) -> None:
     store.write("split/val", "split_val.json", lambda path: path.write_text("[]"), code_version="1")
-    store.record_check("split/val", "holds")
+    store.record_check("split/val", "holds", store.open("split/val").sha256)
     store.require_checks({"split/val": ["holds"]}, {"split/val": "1"})
     assert store.path("split/val").read_text() == "[]"

@@ -193,7 +193,9 @@ def test_a_rewritten_manifest_is_refused(copy: Path, change: dict[str, object], 
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"schema_version": "shopsim-release-v1"}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", "[" * 200_000, '{"id": NaN}', '{"schema_version": "shopsim-release-v1"}']
+)
 def test_a_manifest_that_is_none_is_refused(copy: Path, text: str) -> None:
     (copy / "manifest.json").write_text(text)
     with pytest.raises(ReleaseError, match=r"manifest\.json"):
@@ -234,6 +236,52 @@ def test_rows_changed_together_with_hashes_still_break_the_id(
     with pytest.raises(ReleaseError, match=f"{name}.*'{part}'") as caught:
         load_release(copy, verify="full")
     assert caught.value.code == "content_mismatch"
+
+
+def test_an_index_that_differs_from_its_documents_is_refused(copy: Path) -> None:
+    """The id is made of tables; searches go through the inverted index, which a forger could swap."""
+    with closing(sqlite3.connect(copy / "catalog.sqlite")) as connection, connection:
+        rows = connection.execute("SELECT rowid, * FROM products ORDER BY rowid").fetchall()
+        connection.execute(
+            "CREATE VIRTUAL TABLE other USING fts5(asin UNINDEXED, title, brand, category, "
+            "model, attributes, options, bullets, tokenize='unicode61 remove_diacritics 2')"
+        )
+        for _, *values in rows[1:] + rows[:1]:
+            connection.execute(f"INSERT INTO other VALUES ({','.join('?' * 8)})", values)
+        for name in ("data", "idx", "docsize"):
+            connection.execute(f"DELETE FROM products_{name}")
+            connection.execute(f"INSERT INTO products_{name} SELECT * FROM other_{name}")
+        connection.execute("DROP TABLE other")
+    forge(copy, "catalog.sqlite", "SELECT 1")
+    with pytest.raises(ReleaseError, match=r"catalog\.sqlite: expected sound indexes") as caught:
+        load_release(copy, verify="full")
+    assert caught.value.code == "content_mismatch"
+
+
+def test_a_table_that_does_not_belong_is_refused(copy: Path) -> None:
+    forge(copy, "tasks.sqlite", "CREATE TABLE note(text TEXT)")
+    with pytest.raises(ReleaseError, match=r"tasks\.sqlite.*note"):
+        load_release(copy, verify="full")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "empty folder"])
+def test_what_is_no_plain_file_is_refused(copy: Path, kind: str) -> None:
+    if kind == "fifo":
+        os.mkfifo(copy / "pipe")
+    else:
+        (copy / "folder").mkdir()
+    with pytest.raises(ReleaseError) as caught:
+        load_release(copy)
+    assert caught.value.code == "file_set_mismatch"
+
+
+def test_no_home_folder_only_costs_time(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    load_release(copy).close()
 
 
 def test_receipt_skips_hashing_until_something_changes(copy: Path) -> None:
