@@ -140,7 +140,7 @@ def _gold_rank(engine: SearchEngine, asin: str, text: str, top_k: int) -> Outcom
     result = engine.search(text, top_k)
     if result.status == EMPTY_QUERY:
         return EMPTY_QUERY
-    return next((hit.rank for hit in result.hits if hit.asin == asin), NOT_FOUND)
+    return result.asins.index(asin) + 1 if asin in result.asins else NOT_FOUND
 
 
 _worker_engines: list[SearchEngine] = []

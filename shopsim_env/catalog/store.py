@@ -91,6 +91,12 @@ class CatalogStore:
             )
         return Product.from_record(json.loads(row[0]), tuple(json.loads(row[1])))
 
+    def number(self, asin: str) -> int | None:
+        """Catalogue id of a product (the rank of its asin, from 1), or None."""
+        with self._lock:
+            row = self._connection.execute("SELECT id FROM product WHERE asin = ?", (asin,)).fetchone()
+        return int(row[0]) if row else None
+
     def asins(self) -> Iterator[str]:
         """All asins in code point order."""
         with self._lock:

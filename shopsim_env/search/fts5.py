@@ -6,13 +6,15 @@ Every other engine must give the same scores and the same order. No reserved wor
 import json
 import sqlite3
 import threading
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.catalog.store import open_readonly
 from shopsim_env.errors import SearchIndexError
-from shopsim_env.search.result import EMPTY_QUERY, OK, SearchHit, SearchResult, match_text
+from shopsim_env.search.result import EMPTY_QUERY, OK, SearchResult, match_text
 from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FTS_COLUMNS, check_index_manifest
+from shopsim_env.search.where import ProductSet
 from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
 
@@ -22,6 +24,7 @@ _RANKED = f"""
 SELECT rowid, bm25(products, {", ".join(map(str, BM25_COLUMN_WEIGHTS))}) AS score
 FROM products WHERE products MATCH ? ORDER BY score, rowid LIMIT ?
 """  # noqa: S608
+_ANY = "SELECT 1 FROM products WHERE products MATCH ? LIMIT 1"
 _ASIN = "SELECT asin FROM product WHERE id = ?"
 
 
@@ -35,6 +38,8 @@ class Fts5Engine:
     Raises:
         SearchIndexError: The index is missing or was built by other rules. The connection is closed then.
     """
+
+    name = "fts5"
 
     def __init__(self, connection: sqlite3.Connection, *, expected_product_sha: str | None = None) -> None:
         self._connection = connection
@@ -50,29 +55,41 @@ class Fts5Engine:
         """Opens the index of a `catalog.sqlite`."""
         return cls(open_readonly(path), expected_product_sha=expected_product_sha)
 
-    def search(self, query: str, top_k: int = TOP_K) -> SearchResult:
+    def search(self, query: str, top_k: int = TOP_K, where: ProductSet | None = None) -> SearchResult:
         """The best `top_k` products for `query` (contract 7.10).
 
         Args:
             query: Any text; only its tokens count.
             top_k: Largest number of hits; 0 or less gives none.
+            where: Products to rank; None ranks all.
 
         Returns:
             Status "empty_query" when the text has no token; a token that hits nothing is "ok" without hits.
         """
         tokens = tokenize(query)
         if not tokens:
-            return SearchResult(EMPTY_QUERY, ())
+            return SearchResult(EMPTY_QUERY, engine=self.name)
         limit = min(top_k, self.manifest["product_count"])
         if limit <= 0:
-            return SearchResult(OK, ())
+            return SearchResult(OK, engine=self.name)
         with self._lock:
-            rows = self._connection.execute(_RANKED, (match_text(tokens), limit)).fetchall()
+            rows = self._rank(match_text(tokens), limit, where)
             asins = [self._connection.execute(_ASIN, (rowid,)).fetchone()[0] for rowid, _ in rows]
-        hits = zip(asins, rows, strict=True)
-        return SearchResult(
-            OK, tuple(SearchHit(asin, rank, -score) for rank, (asin, (_, score)) in enumerate(hits, start=1))
-        )
+        return SearchResult(OK, asins, [-score for _, score in rows], self.name)
+
+    def _rank(self, text: str, limit: int, where: ProductSet | None) -> list[tuple[int, float]]:
+        if where is None:
+            return self._connection.execute(_RANKED, (text, limit)).fetchall()
+        cursor = self._connection.execute(_RANKED, (text, -1))
+        try:
+            return list(islice((row for row in cursor if where.holds(row[0] - 1)), limit))
+        finally:
+            cursor.close()
+
+    def matches(self, token: str) -> bool:
+        """Whether any product matches this one token."""
+        with self._lock:
+            return self._connection.execute(_ANY, (match_text([token]),)).fetchone() is not None
 
     def close(self) -> None:
         """Closes the connection."""

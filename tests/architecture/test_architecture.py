@@ -152,6 +152,7 @@ def test_top_level_is_the_given_one() -> None:
         *(
             "workspace.yaml",
             "pyproject.toml",
+            "setup.py",
             "requirements.lock",
             "Makefile",
             "README.md",
