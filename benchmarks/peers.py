@@ -5,11 +5,11 @@ their rankings differ. Indexes are held in memory.
 """
 
 import importlib
-from importlib import metadata
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from shopsim_env.search.schema import FIELD_WEIGHTS

@@ -4,8 +4,8 @@
                                 [--json FILE]
 
 Everything of one catalogue runs in one process, engines alternating on every query; the ratio to quote is
-the median of per-query ratios to the published FTS5 query. tantivy and bm25s join where they can be imported; they
-rank the same tokens, but not alike. A catalogue that is already in the folder is not built again.
+the median of per-query ratios to the published FTS5 query. tantivy and bm25s join where they can be
+imported; they rank the same tokens, but not alike. A catalogue that is already in the folder is not built again.
 """
 
 import argparse
@@ -52,8 +52,9 @@ found = service.search(sys.argv[2])
 from shopsim_env.catalog.product import Product
 import json, sqlite3
 connection = sqlite3.connect(f"file:{root}/catalog.sqlite?mode=ro&immutable=1", uri=True)
-page = [connection.execute("SELECT body FROM product WHERE asin = ?", (a,)).fetchone() for a in found.asins[:20]]
-[Product.from_record(json.loads(row[0])) for row in page]
+for asin in found.asins[:20]:
+    row = connection.execute("SELECT body FROM product WHERE asin = ?", (asin,)).fetchone()
+    Product.from_record(json.loads(row[0]))
 memory = dict(line.split(":", 1) for line in open("/proc/self/status") if line.startswith("Rss"))
 print(found.engine, int(memory["RssAnon"].split()[0]) // 1024)
 """
@@ -196,7 +197,8 @@ def report_lines(products: int, built: Built, measured: dict[str, Any]) -> Itera
     for position, kind in enumerate(("simple", "full")):
         goal = GOALS.get(products, ((None, None), (None, None)))[position]
         values = measured[kind]
-        yield f"{kind} texts, {values['timings'][0]['queries']} queries; goal ratio {goal[0]}, p95 {goal[1]} ms"
+        asked = values["timings"][0]["queries"]
+        yield f"{kind} texts, {asked} queries; goal: ratio {goal[0]}, p95 {goal[1]} ms"
         for timing in values["timings"]:
             yield (
                 f"  {timing['name']:<22} p50 {timing['p50_ms']:10.3f}  p95 {timing['p95_ms']:10.3f} ms"

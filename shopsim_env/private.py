@@ -62,7 +62,7 @@ class PrivateRelease:
             ).fetchone()
         if row is None:
             raise UnknownTaskError(f"task {task_id} has no goal in this release")
-        # Not at import: opening and searching a release need no budgets, and their grammar is the larger part.
+        # Not at import: opening a release needs no budgets, and their grammar is the larger part.
         from shopsim_env.tasks.budget import task_budget
 
         budget = task_budget(row[4], row[3], row[7])

@@ -19,11 +19,13 @@ from shopsim_env.release.manifest import Manifest, read_manifest
 from shopsim_env.release.verify import check_layout, has_receipt, verify_files, write_receipt
 from shopsim_env.search.cache import CacheStats
 from shopsim_env.search.engines import EngineChoice, SearchService
+from shopsim_env.search.explain import Explanation, explain
 from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.result import SearchResult
 from shopsim_env.search.where import ProductSet, Where, product_set
 from shopsim_env.tasks.model import Task
 from shopsim_env.tasks.splits import read_splits
+from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_release"
@@ -135,6 +137,27 @@ class Release:
         if where is not None and not isinstance(where, ProductSet):
             where = self.product_set(where)
         return self._search.search(query, top_k, engine=engine, where=where)
+
+    def explain(self, query: str, asin: str) -> Explanation:
+        """Why a product has its score for `query`, by token and field.
+
+        Raises:
+            UsageError: no such product (code `unknown_product`).
+        """
+        number = self._catalog.number(asin)
+        if number is None:
+            raise UsageError(
+                f"expected the asin of a product of this release, found {asin!r}", code="unknown_product"
+            )
+        fts5 = self._search.fts5
+        return explain(
+            asin,
+            fts5.document(number),
+            tokenize(query),
+            products=len(self._catalog),
+            average=fts5.average_length(),
+            matching=fts5.matching,
+        )
 
     def product_set(self, members: Iterable[str | int]) -> ProductSet:
         """A set of products for `search(where=...)`, made once and used often.

@@ -13,7 +13,7 @@ from typing import Any
 from shopsim_env.catalog.store import open_readonly
 from shopsim_env.errors import SearchIndexError
 from shopsim_env.search.result import EMPTY_QUERY, OK, SearchResult, match_text
-from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FTS_COLUMNS, check_index_manifest
+from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FIELD_WEIGHTS, FTS_COLUMNS, check_index_manifest
 from shopsim_env.search.where import ProductSet
 from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
@@ -25,6 +25,10 @@ SELECT rowid, bm25(products, {", ".join(map(str, BM25_COLUMN_WEIGHTS))}) AS scor
 FROM products WHERE products MATCH ? ORDER BY score, rowid LIMIT ?
 """  # noqa: S608
 _ANY = "SELECT 1 FROM products WHERE products MATCH ? LIMIT 1"
+_COUNT = "SELECT count(*) FROM products WHERE products MATCH ?"
+_DOCUMENT = f"SELECT {', '.join(FIELD_WEIGHTS)} FROM products WHERE rowid = ?"  # noqa: S608
+# FTS5 keeps the number of rows and the tokens of each column in this record, as variable length integers.
+_TOTALS = "SELECT block FROM products_data WHERE id = 1"
 _ASIN = "SELECT asin FROM product WHERE id = ?"
 
 
@@ -86,6 +90,25 @@ class Fts5Engine:
         finally:
             cursor.close()
 
+    def document(self, number: int) -> dict[str, str]:
+        """The indexed fields of a product by catalogue id; empty when there is none."""
+        with self._lock:
+            row = self._connection.execute(_DOCUMENT, (number,)).fetchone()
+        return dict(zip(FIELD_WEIGHTS, row, strict=True)) if row else {}
+
+    def matching(self, token: str) -> int:
+        """Number of products that match this one token."""
+        with self._lock:
+            row = self._connection.execute(_COUNT, (match_text([token]),)).fetchone()
+        return int(row[0])
+
+    def average_length(self) -> float:
+        """Mean length of a document in tokens, over all fields, from FTS5's own bookkeeping."""
+        with self._lock:
+            block = self._connection.execute(_TOTALS).fetchone()[0]
+        rows, *sizes = read_varints(block)
+        return sum(sizes) / rows
+
     def matches(self, token: str) -> bool:
         """Whether any product matches this one token."""
         with self._lock:
@@ -95,6 +118,17 @@ class Fts5Engine:
         """Closes the connection."""
         with self._lock:
             self._connection.close()
+
+
+def read_varints(data: bytes) -> list[int]:
+    """SQLite's variable length integers below 2^56: seven bits a byte, high bit set on all but the last."""
+    numbers, value = [], 0
+    for byte in data:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    return numbers
 
 
 def _read_manifest(connection: sqlite3.Connection, expected_product_sha: str | None) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 
 from pipelines.stages.release_baseline import measure_split
 from shopsim_env import cli
-from shopsim_env.errors import TaskError
+from shopsim_env.errors import TaskError, UsageError
+from shopsim_env.release import load_release
 from shopsim_env.search import measure
 from shopsim_env.search.rankers import KERNEL_PROBLEM
 
@@ -106,3 +107,22 @@ def test_baseline_refuses_wrong_use(small_release: Path, capsys: pytest.CaptureF
     assert (
         shopsim(capsys, "baseline", small_release, "--split", "source/standard_train", "--workers", 0)[0] == 2
     )
+
+
+def test_search_explains(small_release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = shopsim(capsys, "search", "旅行 水壶 2号", "--release", small_release, "--explain")
+    assert code == 0
+    assert "tokens of '旅行 水壶 2号': 旅行 (in 4 products), 水壶 (in 4 products)" in out
+    assert "fields: title" in out
+    assert "above the next: " in out
+    assert "same score, smaller asin" in out
+    code, out, _ = shopsim(
+        capsys, "search", "旅行 水壶 2号", "--release", small_release, "--explain", "--json"
+    )
+    report = json.loads(out)
+    assert report["tokens"] == ["旅行", "水壶", "号", "2"]
+    assert report["engine"] == FAST
+    first = report["hits"][0]
+    assert sum(part["score"] for part in first["explanation"]["tokens"]) == pytest.approx(first["score"])
+    with pytest.raises(UsageError, match="'nothing'"), load_release(small_release) as release:
+        release.explain("水壶", "nothing")
