@@ -5,7 +5,7 @@
 
 Everything of one catalogue runs in one process, engines alternating on every query; the ratio to quote is
 the median of per-query ratios to the published FTS5 query. tantivy and bm25s join where they can be
-imported; they rank the same tokens, but not alike. A catalogue that is already in the folder is not built again.
+imported; they rank the same tokens, but not alike. What the folder has is not built again.
 """
 
 import argparse

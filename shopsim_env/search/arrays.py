@@ -107,7 +107,7 @@ class ArrayFile:
         self.counts, self._places = self._read_header()
         # Opened once: a cast view costs more than a look-up.
         self._slots, self._term_at = self.section("slots"), self.section("term_at")
-        self._asin_at = self.section("asin_at")
+        self._asin_at, self._start = self.section("asin_at"), self.section("start")
 
     def _read_header(self) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
         if len(self._view) < HEADER_BYTES or bytes(self._view[:8]) != MAGIC:
@@ -154,6 +154,10 @@ class ArrayFile:
             slot += 1
         return -1
 
+    def products_with(self, term: int) -> int:
+        """Number of products that hold a term."""
+        return int(self._start[term + 1] - self._start[term])
+
     def asin(self, row: int) -> str:
         """Asin of a product, counted from 0."""
         offset = self._places["asin_text"][0]
@@ -170,7 +174,7 @@ class ArrayFile:
 
     def close(self) -> None:
         """Unmaps the file."""
-        for view in (self._slots, self._term_at, self._asin_at):
+        for view in (self._slots, self._term_at, self._asin_at, self._start):
             view.release()
         self._release()
 

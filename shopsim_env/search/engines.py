@@ -4,22 +4,25 @@ Every engine gives the same hits; the name of the one that answered stands in th
 choice, fallback, cache. Does not belong here: ranking (`rankers`, `fts5`).
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from shopsim_env.errors import SearchIndexError, UsageError
-from shopsim_env.search.arrays import ArrayFile
+from shopsim_env.search.arrays import ArrayFile, is_compound
 from shopsim_env.search.cache import CacheStats, ResultCache
+from shopsim_env.search.explain import explain
 from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.rankers import KernelRanker, NumpyRanker, Ranker
 from shopsim_env.search.result import EMPTY_QUERY, OK, SearchResult
-from shopsim_env.search.where import ProductSet
+from shopsim_env.search.where import ProductSet, everything_of
 from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
 
 ENGINES: Final = ("fast", "numpy", "fts5")
 MAX_TERMS: Final = 4_096
+MAX_APART: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +35,18 @@ class EngineChoice:
 
 
 class FastEngine:
-    """A ranker over the arrays, with FTS5 for the queries that the arrays cannot answer.
+    """A ranker over the arrays, with FTS5 for what the arrays do not hold.
 
-    Those are: a compound word that no product spells but that matches between two neighbouring words, and
-    queries of more than 4,096 tokens. The result then names `fts5` and the reason.
+    That is a compound word that no product spells but that matches between neighbouring words: FTS5 names the
+    products, which are scored one by one and merged with the ranking of all others. Where they are more than
+    500, and for queries of more than 4,096 tokens, FTS5 answers alone. The result names what happened.
     """
 
-    def __init__(self, ranker: Ranker, fts5: Fts5Engine) -> None:
+    def __init__(self, ranker: Ranker, fts5: Fts5Engine, arrays: ArrayFile) -> None:
         self.name = ranker.name
         self._ranker = ranker
         self._fts5 = fts5
+        self._arrays = arrays
 
     def search(self, query: str, top_k: int = TOP_K, where: ProductSet | None = None) -> SearchResult:
         """See `Fts5Engine.search`; same hits, bit for bit."""
@@ -54,16 +59,54 @@ class FastEngine:
             return self._fall_back(query, top_k, where, f"more than {MAX_TERMS} tokens")
         unseen: list[str] = []
         asins, scores = self._ranker.search(tokens, top_k, where.mask if where is not None else None, unseen)
-        if unseen and any(map(self._fts5.matches, unseen)):
-            return self._fall_back(query, top_k, where, "compound word that only neighbours form")
-        return SearchResult(OK, asins, scores, self.name)
+        apart = self._fts5.rows(unseen, MAX_APART + 1) if unseen else ()
+        if not apart:
+            return SearchResult(OK, asins, scores, self.name)
+        if len(apart) > MAX_APART:
+            return self._fall_back(query, top_k, where, f"a phrase of more than {MAX_APART} products")
+        return self._merge(tokens, top_k, where, apart)
+
+    def _merge(
+        self, tokens: list[str], top_k: int, where: ProductSet | None, apart: Sequence[int]
+    ) -> SearchResult:
+        """The products `apart` have a term that the arrays lack; it adds nothing to any other product."""
+        everything = everything_of(self._arrays.counts["products"]) if where is None else where
+        rest = everything.without(number - 1 for number in apart)
+        asins, scores = self._ranker.search(tokens, top_k, rest.mask, [])
+        ranking = list(zip(scores, asins, strict=True))
+        rows = {token: self._products_with(token) for token in tokens}
+        ranking += [self._score(tokens, number, rows) for number in apart if everything.holds(number - 1)]
+        ranking.sort(key=lambda item: (-item[0], item[1]))
+        best = ranking[:top_k]
+        return SearchResult(
+            OK, [asin for _, asin in best], [score for score, _ in best], f"{self.name} (phrase from fts5)"
+        )
+
+    def _score(self, tokens: list[str], number: int, rows: Mapping[str, int]) -> tuple[float, str]:
+        counts = self._arrays.counts
+        asin = self._arrays.asin(number - 1)
+        found = explain(
+            asin,
+            self._fts5.document(number),
+            tokens,
+            products=counts["products"],
+            average=counts["tokens"] / counts["products"],
+            matching=rows.__getitem__,
+        )
+        return found.score, asin
+
+    def _products_with(self, token: str) -> int:
+        term = self._arrays.term(token)
+        if term >= 0:
+            return self._arrays.products_with(term)
+        return self._fts5.matching(token) if is_compound(token) else 0
 
     def _fall_back(self, query: str, top_k: int, where: ProductSet | None, why: str) -> SearchResult:
         result = self._fts5.search(query, top_k, where)
         return SearchResult(result.status, result.asins, result.scores, f"fts5 ({why})")
 
     def close(self) -> None:
-        """Releases the arrays; the FTS5 engine belongs to the caller."""
+        """Releases the ranker; the arrays and the FTS5 engine belong to the service."""
         self._ranker.close()
 
 
@@ -81,11 +124,12 @@ class SearchService:
 
     def __init__(self, fts5: Fts5Engine, arrays: Path, *, cache_hits: int | None = None) -> None:
         self.fts5 = fts5
-        self._arrays = arrays
+        self._path = arrays
+        self._arrays = _open_arrays(arrays, fts5.manifest["product_count"])
+        self.unsupported = self._arrays.unsupported
         self._fast: dict[type, FastEngine] = {}
         self._problems: dict[type, str] = {}
         self._cache = ResultCache() if cache_hits is None else ResultCache(cache_hits)
-        self.unsupported = _read_unsupported(arrays, fts5.manifest["product_count"])
 
     def search(
         self, query: str, top_k: int = TOP_K, *, engine: str | None = None, where: ProductSet | None = None
@@ -125,6 +169,7 @@ class SearchService:
         for engine in self._fast.values():
             engine.close()
         self._fast.clear()
+        self._arrays.close()
         self.fts5.close()
 
     def _engine(self, name: str | None) -> FastEngine | Fts5Engine:
@@ -148,20 +193,19 @@ class SearchService:
                 self._problems[kind] = self.unsupported
                 return None
             try:
-                self._fast[kind] = FastEngine(kind(self._arrays), self.fts5)
+                self._fast[kind] = FastEngine(kind(self._path), self.fts5, self._arrays)
             except ImportError as error:
                 self._problems[kind] = str(error)
         return self._fast.get(kind)
 
 
-def _read_unsupported(arrays: Path, products: int) -> str:
-    opened = ArrayFile(arrays)
-    try:
-        if not opened.unsupported and opened.counts["products"] != products:
-            raise SearchIndexError(
-                f"{arrays}: expected the arrays of {products} products, found {opened.counts['products']}; "
-                "rebuild the release: shopsim build"
-            )
-        return opened.unsupported
-    finally:
+def _open_arrays(path: Path, products: int) -> ArrayFile:
+    opened = ArrayFile(path)
+    found = opened.counts["products"]
+    if not opened.unsupported and found != products:
         opened.close()
+        raise SearchIndexError(
+            f"{path}: expected the arrays of {products} products, found {found}; "
+            "rebuild the release: shopsim build"
+        )
+    return opened

@@ -6,6 +6,7 @@ Every other engine must give the same scores and the same order. No reserved wor
 import json
 import sqlite3
 import threading
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ _RANKED = f"""
 SELECT rowid, bm25(products, {", ".join(map(str, BM25_COLUMN_WEIGHTS))}) AS score
 FROM products WHERE products MATCH ? ORDER BY score, rowid LIMIT ?
 """  # noqa: S608
-_ANY = "SELECT 1 FROM products WHERE products MATCH ? LIMIT 1"
+_ANY = "SELECT rowid FROM products WHERE products MATCH ? ORDER BY rowid LIMIT ?"
 _COUNT = "SELECT count(*) FROM products WHERE products MATCH ?"
 _DOCUMENT = f"SELECT {', '.join(FIELD_WEIGHTS)} FROM products WHERE rowid = ?"  # noqa: S608
 # FTS5 keeps the number of rows and the tokens of each column in this record, as variable length integers.
@@ -109,10 +110,11 @@ class Fts5Engine:
         rows, *sizes = read_varints(block)
         return sum(sizes) / rows
 
-    def matches(self, token: str) -> bool:
-        """Whether any product matches this one token."""
+    def rows(self, tokens: Sequence[str], limit: int) -> list[int]:
+        """Catalogue ids of up to `limit` products that match any of the tokens, ascending."""
         with self._lock:
-            return self._connection.execute(_ANY, (match_text([token]),)).fetchone() is not None
+            found = self._connection.execute(_ANY, (match_text(tokens), limit)).fetchall()
+        return [rowid for (rowid,) in found]
 
     def close(self) -> None:
         """Closes the connection."""

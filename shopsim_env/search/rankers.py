@@ -108,15 +108,20 @@ class NumpyRanker:
         if mask is not None:
             bits = self._np.unpackbits(self._np.frombuffer(mask, "u1"), bitorder="little")
             scores[bits[: self._products] == 0] = 0.0
-        best = self._best(scores, top_k)
+        best = self._best(scores, top_k, few=len(rows) < self._products)
         return [self._file.asin(row) for row in best.tolist()], scores[best].tolist()
 
-    def _best(self, scores: Any, top_k: int) -> Any:
+    def _best(self, scores: Any, top_k: int, *, few: bool) -> Any:
+        """Rows of the best scores; `few`: most scores are 0, and selecting among equal zeros is slow."""
         np = self._np
-        floor = np.partition(scores, len(scores) - top_k)[len(scores) - top_k]
-        rows = np.flatnonzero(scores >= floor) if floor > 0 else np.flatnonzero(scores)
+        rows = np.flatnonzero(scores) if few else None
+        values = scores if rows is None else scores[rows]
+        top_k = min(top_k, len(values))
+        floor = np.partition(values, len(values) - top_k)[len(values) - top_k] if top_k else 0.0
+        places = np.flatnonzero(values >= floor) if floor > 0 else np.flatnonzero(values)
         # Stable: equal scores stay in row order, which is asin order.
-        return rows[np.argsort(-scores[rows], kind="stable")[:top_k]]
+        places = places[np.argsort(-values[places], kind="stable")[:top_k]]
+        return places if rows is None else rows[places]
 
     def _list(self, term: int) -> tuple[Any, Any]:
         cached = self._cache.get(term)

@@ -25,8 +25,24 @@ class ProductSet:
         """Whether the product with this number, counted from 0, belongs to the set."""
         return bool(self.mask[row >> 3] >> (row & 7) & 1)
 
+    def without(self, rows: Iterable[int]) -> "ProductSet":
+        """The set without some products, by numbers counted from 0."""
+        mask, size = bytearray(self.mask), self.size
+        for row in rows:
+            size -= mask[row >> 3] >> (row & 7) & 1
+            mask[row >> 3] &= ~(1 << (row & 7))
+        return ProductSet(bytes(mask), size)
+
 
 Where: TypeAlias = ProductSet | Iterable[str | int]
+
+
+def everything_of(products: int) -> ProductSet:
+    """The set of all products; the bits behind the last one are 0."""
+    mask = bytearray(b"\xff" * ((products + 7) // 8))
+    if products % 8:
+        mask[-1] = (1 << products % 8) - 1
+    return ProductSet(bytes(mask), products)
 
 
 def product_set(

@@ -84,12 +84,27 @@ def test_without_kernel_and_numpy_fts5_answers_and_fast_says_why(
     assert [choice.runs for choice in service.choices()] == ["fts5", "", "", "fts5"]
 
 
-def test_neighbours_that_form_an_unspelled_word_go_to_fts5_by_name(service: SearchService) -> None:
-    """No title spells 号-usb... `usb-c` is nowhere a word, but the two are neighbours in every title."""
+@pytest.mark.parametrize("engine", ["fast", "numpy"])
+def test_neighbours_that_form_an_unspelled_word_are_merged_by_name(
+    service: SearchService, engine: str
+) -> None:
+    """`usb-c` is nowhere a word, but the two are neighbours in every title."""
+    name = FAST if engine == "fast" else "numpy"
+    for where in (None, every_other()):
+        for query in ("usb-c", "保温杯 3 usb.c 号", "usb-c 5 c_usb zz-zz"):
+            found = service.search(query, engine=engine, where=where)
+            assert found.engine == f"{name} (phrase from fts5)"
+            assert found == service.search(query, engine="fts5", where=where)
+            assert len(found.hits) == 150
+
+
+def test_a_phrase_of_many_products_goes_to_fts5_by_name(
+    service: SearchService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "MAX_APART", 299)
     found = service.search("usb-c", engine="fast")
-    assert found.engine == "fts5 (compound word that only neighbours form)"
+    assert found.engine == "fts5 (a phrase of more than 299 products)"
     assert found == service.search("usb-c", engine="fts5")
-    assert len(found.hits) == 150
 
 
 def test_a_word_that_nothing_forms_stays_fast(service: SearchService) -> None:

@@ -5,7 +5,7 @@ import pytest
 from shopsim_env.errors import UsageError
 from shopsim_env.search.cache import ResultCache
 from shopsim_env.search.result import SearchHit, SearchResult
-from shopsim_env.search.where import product_set
+from shopsim_env.search.where import everything_of, product_set
 
 
 def test_a_result_makes_its_hits_once() -> None:
@@ -37,6 +37,14 @@ def test_product_set_from_asins_and_ids() -> None:
     assert chosen.mask == bytes([0b10, 0b101])
     assert len(chosen) == 3
     assert [row for row in range(11) if chosen.holds(row)] == [1, 8, 10]
+
+
+def test_everything_without_some() -> None:
+    assert everything_of(11).mask == bytes([0xFF, 0b111])
+    assert everything_of(16).mask == b"\xff\xff"
+    assert everything_of(0).mask == b""
+    left = everything_of(11).without([0, 10, 10])
+    assert (left.mask, left.size) == (bytes([0xFE, 0b011]), 9)
 
 
 @pytest.mark.parametrize("member", ["zz", 0, 12, -1, True, 1.5, None])
