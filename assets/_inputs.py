@@ -6,7 +6,7 @@ from pipelines.resources.workspace import Workspace
 from pipelines.stages.annotation.audit_file import read_audit
 from pipelines.stages.annotation.persona_tasks import persona_tasks
 from pipelines.stages.annotation.resolution import AuditRecord
-from pipelines.stages.ingest import IngestReport, iter_records
+from pipelines.stages.ingest import iter_records
 from pipelines.stages.price_axes import excluded_products
 from pipelines.stages.published_json import read_json
 from pipelines.stages.task_ids import TaskRow, read_task_rows
@@ -25,13 +25,6 @@ def excluded_indices(work: Workspace) -> frozenset[int]:
 def task_rows(work: Workspace) -> list[TaskRow]:
     """All tasks of the raw corpus."""
     return list(read_task_rows(work.store.path("task_ids")))
-
-
-def ingest_report(work: Workspace) -> IngestReport:
-    """Report of the ingest."""
-    fields = document(work, "ingest_report")
-    examples = tuple((index, reason) for index, reason in fields.pop("quarantine_examples"))
-    return IngestReport(**fields, quarantine_examples=examples)
 
 
 def audit_records(work: Workspace) -> list[AuditRecord]:

@@ -1,19 +1,18 @@
 """Group `catalog`: the raw archive, stable task ids, and products whose price cannot be known."""
 
 from collections import Counter
-from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._materialize import OWNERS, Facts, materialize
+from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, materialize
 from pipelines.resources.workspace import WorkspaceResource
 from pipelines.stages.ingest import IngestReport, iter_records, read_archive
 from pipelines.stages.price_axes import find_exclusions
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.task_ids import assign_task_ids, read_task_rows, write_task_rows
-from shopsim_env.canonical import pretty_json
 
 RAW = code_version(
     "pipelines.stages.ingest",
@@ -26,32 +25,12 @@ TASK_IDS = code_version("pipelines.stages.task_ids")
 EXCLUSIONS = code_version("pipelines.stages.price_axes", "shopsim_env.catalog.price_axes")
 
 
-@dg.multi_asset(
-    specs=[
-        dg.AssetSpec(
-            "raw_products",
-            description="Products of the raw archive, one row each in archive order; nothing is dropped.",
-            group_name="catalog",
-            owners=OWNERS,
-            kinds={"python", "parquet"},
-            code_version=RAW,
-        ),
-        dg.AssetSpec(
-            "ingest_report",
-            description="Hashes of the archive, missing fields by reason, unknown keys and quarantined rows.",
-            group_name="catalog",
-            owners=OWNERS,
-            kinds={"python", "json"},
-            code_version=RAW,
-        ),
-    ]
-)
-def ingest(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
-    """Reads the raw archive record by record; the first broken rule stops the run and leaves nothing."""
+@dg.asset(group_name="catalog", owners=OWNERS, kinds={"python", "parquet"}, code_version=RAW)
+def raw_products(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Products of the raw archive, one row each in archive order; the first broken rule stops the run."""
     work = workspace.open()
-    reports: list[IngestReport] = []
 
-    def write_products(path: Path) -> Facts:
+    def write(path: Path) -> Facts:
         with work.progress("raw_products") as on_progress:
             report = read_archive(
                 work.archive,
@@ -60,35 +39,32 @@ def ingest(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
                 expected_sha256=work.settings.archive_sha256,
                 on_progress=on_progress,
             )
-        reports.append(report)
-        preview = [
-            {"index": row.source_product_index, "asin": row.asin, "category": row.category, "tag": row.tag}
-            for row, _ in zip(iter_records(path), range(8), strict=False)
-        ]
-        domains = Counter(row.record.get("domain_en_short") or "unknown" for row in iter_records(path))
-        return Facts(
-            report.product_count,
-            numbers={
-                "tasks": report.task_count,
-                "persona_tasks": report.persona_task_count,
-                "archive_sha256": report.archive_sha256,
-                "quarantined": dg.MetadataValue.json(report.quarantined),
-            },
-            preview=preview,
-            bars={"products by domain": dict(domains.most_common())},
-        )
+        return _raw_facts(path, report)
 
-    yield materialize(work, "raw_products", "raw_products.parquet", RAW, write_products)
+    return materialize(work, "raw_products", "raw_products.parquet", RAW, write)
 
-    def write_report(path: Path) -> Facts:
-        report = reports[0].as_dict()
-        path.write_text(pretty_json(report), encoding="utf-8")
-        gaps = [{"field": name, **reasons} for name, reasons in report["gaps"].items()]
-        totals = {name: float(sum(reasons.values())) for name, reasons in report["gaps"].items()}
-        return Facts(len(gaps), preview=gaps, bars={"missing values by field": totals})
 
-    yield materialize(
-        work, "ingest_report", "ingest_report.json", RAW, write_report, parents=("raw_products",)
+def _raw_facts(path: Path, report: IngestReport) -> Facts:
+    preview = [
+        {"index": row.source_product_index, "asin": row.asin, "category": row.category, "tag": row.tag}
+        for row in islice(iter_records(path), PREVIEW_ROWS)
+    ]
+    domains = Counter(row.record.get("domain_en_short") or "unknown" for row in iter_records(path))
+    return Facts(
+        report.product_count,
+        numbers={
+            "tasks": report.task_count,
+            "persona_tasks": report.persona_task_count,
+            "archive_sha256": report.archive_sha256,
+            "missing_fields": dg.MetadataValue.json(report.gaps),
+            "unknown_keys": dg.MetadataValue.json(report.unknown_keys),
+            "quarantined": dg.MetadataValue.json(report.quarantined),
+        },
+        preview=preview,
+        bars={
+            "products by domain": dict(domains.most_common()),
+            "missing values by field": {name: sum(counts.values()) for name, counts in report.gaps.items()},
+        },
     )
 
 

@@ -1,23 +1,20 @@
 """Group `cleaned`: the cleaned v2 archive, its manifest, the source splits, and title nouns."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import audit_records, document, excluded_indices, ingest_report, task_rows
+from assets._inputs import audit_records, document, excluded_indices, task_rows
 from assets._materialize import OWNERS, Facts, materialize
 from pipelines.resources.tagger import load_tagger
 from pipelines.resources.workspace import WorkspaceResource
 from pipelines.stages.clean_manifest import Annotator, CleanFiles, build_clean_manifest
-from pipelines.stages.cleaning import CleanedReport, iter_cleaned, write_cleaned
-from pipelines.stages.ingest import iter_records
+from pipelines.stages.cleaning import describe_cleaned, iter_cleaned, write_cleaned
+from pipelines.stages.ingest import iter_records, read_report
 from pipelines.stages.nouns import tag_titles, write_nouns
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.splits import SourceBounds, build_source_splits
-from shopsim_env.canonical import pretty_json
 
 ARCHIVE_NAME = "fine_items_eval_train_all.cleaned.v2.json.gz"
 MANIFEST_NAME = "clean_dataset_manifest.v2.json"
@@ -29,34 +26,14 @@ SOURCE_SPLITS = code_version("pipelines.stages.splits")
 _UPSTREAM = ("raw_products", "task_ids", "price_axis_exclusions", "price_annotations")
 
 
-@dg.multi_asset(
-    specs=[
-        dg.AssetSpec(
-            "cleaned_v2",
-            deps=list(_UPSTREAM),
-            description="The archive without excluded products, with task ids and ceilings written in.",
-            group_name="cleaned",
-            owners=OWNERS,
-            kinds={"python", "json"},
-            code_version=CLEANED,
-        ),
-        dg.AssetSpec(
-            "cleaned_report",
-            deps=list(_UPSTREAM),
-            description="Name, hashes and counts of the cleaned archive.",
-            group_name="cleaned",
-            owners=OWNERS,
-            kinds={"python", "json"},
-            code_version=CLEANED,
-        ),
-    ]
+@dg.asset(
+    deps=list(_UPSTREAM), group_name="cleaned", owners=OWNERS, kinds={"python", "json"}, code_version=CLEANED
 )
-def clean(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
-    """Writes the cleaned v2 archive as a stream."""
+def cleaned_v2(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """The archive without excluded products, with task ids and price ceilings written in."""
     work = workspace.open()
-    reports: list[CleanedReport] = []
 
-    def write_archive(path: Path) -> Facts:
+    def write(path: Path) -> Facts:
         report = write_cleaned(
             iter_records(work.store.path("raw_products")),
             task_rows(work),
@@ -64,21 +41,11 @@ def clean(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
             audit_records(work),
             path,
         )
-        reports.append(replace(report, archive_name=ARCHIVE_NAME))
         return Facts(
             report.product_count, numbers={"tasks": report.task_count, "data_sha256": report.data_sha256}
         )
 
-    yield materialize(work, "cleaned_v2", ARCHIVE_NAME, CLEANED, write_archive, parents=_UPSTREAM)
-
-    def write_report(path: Path) -> Facts:
-        report = asdict(reports[0])
-        path.write_text(pretty_json(report), encoding="utf-8")
-        return Facts(1, numbers=report)
-
-    yield materialize(
-        work, "cleaned_report", "cleaned_report.json", CLEANED, write_report, parents=("cleaned_v2",)
-    )
+    return materialize(work, "cleaned_v2", ARCHIVE_NAME, CLEANED, write, parents=_UPSTREAM)
 
 
 @dg.asset(
@@ -115,7 +82,7 @@ def source_splits(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
 
 @dg.asset(
-    deps=["ingest_report", "cleaned_report", "source_splits", *_UPSTREAM],
+    deps=["cleaned_v2", "source_splits", *_UPSTREAM],
     group_name="cleaned",
     owners=OWNERS,
     kinds={"python", "json"},
@@ -127,8 +94,8 @@ def clean_manifest(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
     def write(path: Path) -> Facts:
         manifest = build_clean_manifest(
-            source=ingest_report(work),
-            cleaned=CleanedReport(**document(work, "cleaned_report")),
+            source=read_report(work.store.path("raw_products")),
+            cleaned=describe_cleaned(work.store.path("cleaned_v2"), ARCHIVE_NAME),
             tasks=task_rows(work),
             exclusions=document(work, "price_axis_exclusions"),
             audit=audit_records(work),
@@ -143,7 +110,7 @@ def clean_manifest(workspace: WorkspaceResource) -> dg.MaterializeResult:
         counts = {key: value for key, value in manifest.items() if key.endswith("_count")}
         return Facts(len(manifest), numbers=counts)
 
-    parents = ("ingest_report", "cleaned_report", "source_splits", *_UPSTREAM)
+    parents = ("cleaned_v2", "source_splits", *_UPSTREAM)
     return materialize(work, "clean_manifest", MANIFEST_NAME, CLEAN_MANIFEST, write, parents=parents)
 
 

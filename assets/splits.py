@@ -25,10 +25,10 @@ PARTS = ("train", "val", "test")
 _UPSTREAM = ("cleaned_v2", "clean_manifest", "source_splits")
 
 
-def _spec(key: list[str], description: str) -> dg.AssetSpec:
+def _spec(key: list[str], description: str, deps: tuple[str, ...]) -> dg.AssetSpec:
     return dg.AssetSpec(
         dg.AssetKey(key),
-        deps=list(_UPSTREAM),
+        deps=list(deps),
         description=description,
         group_name="splits",
         owners=OWNERS,
@@ -39,8 +39,11 @@ def _spec(key: list[str], description: str) -> dg.AssetSpec:
 
 @dg.multi_asset(
     specs=[
-        _spec(["persona_splits"], "The three project splits in the published manifest format."),
-        *(_spec(["split", part], f"Task ids of the project split `{part}`.") for part in PARTS),
+        _spec(["persona_splits"], "The three project splits in the published manifest format.", _UPSTREAM),
+        *(
+            _spec(["split", part], f"Task ids of the project split `{part}`.", ("persona_splits",))
+            for part in PARTS
+        ),
     ]
 )
 def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:

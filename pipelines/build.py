@@ -10,7 +10,9 @@ import dagster as dg
 from pipelines.definitions import defs
 from pipelines.jobs import BUILD_RELEASE
 from pipelines.resources.paths import dagster_home
-from pipelines.resources.workspace import WorkspaceResource
+from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.ingest import read_report
+from pipelines.stages.published_json import read_json
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport
         checks_failed=sum(not check.passed for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
-        metrics=_json_artifact(workspace, "search_baseline", events),
-        ingest=_json_artifact(workspace, "ingest_report", events),
+        metrics=_baseline(workspace, events),
+        ingest=_ingest_report(workspace, events),
         problems=[] if result.success else list(_problems(events)),
     )
 
@@ -112,13 +114,21 @@ def _release_metadata(events: list[dg.DagsterEvent]) -> dict[str, Any]:
     return {}
 
 
-def _json_artifact(workspace: Any, asset: str, events: list[dg.DagsterEvent]) -> dict[str, Any]:
-    """The artifact of this run; an older one is not reported."""
-    from pipelines.stages.published_json import read_json
+def _was_built(asset: str, events: list[dg.DagsterEvent]) -> bool:
+    """Whether this run wrote the artifact; an older one is not reported."""
+    return any(event.asset_key == dg.AssetKey(asset) for event in _materializations(events))
 
-    if any(event.asset_key == dg.AssetKey(asset) for event in _materializations(events)):
-        return dict(read_json(workspace.store.path(asset)))
-    return {}
+
+def _baseline(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, Any]:
+    if not _was_built("search_baseline", events):
+        return {}
+    return dict(read_json(workspace.store.path("search_baseline")))
+
+
+def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, Any]:
+    if not _was_built("raw_products", events):
+        return {}
+    return read_report(workspace.store.path("raw_products")).as_dict()
 
 
 def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from assets._inputs import document, ingest_report, task_rows
+from assets._inputs import document, task_rows
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
-from pipelines.stages.ingest import iter_records
+from pipelines.stages.ingest import iter_records, read_report
 from pipelines.stages.price_axes import find_exclusions
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.task_ids import task_uid
@@ -39,10 +39,10 @@ def archive_counts_expected(work: Workspace) -> Iterator[str]:
             yield f"{name}: expected {wanted}, found {number}"
 
 
-@blocking_check("ingest_report")
+@blocking_check("raw_products")
 def report_matches_products(work: Workspace) -> Iterator[str]:
     """The report counts the products and quarantined rows that the table holds, and the archive is pinned."""
-    report = ingest_report(work)
+    report = read_report(work.store.path("raw_products"))
     rows = [row.quarantine for row in iter_records(work.store.path("raw_products"))]
     if report.product_count != len(rows):
         yield f"product_count: expected {len(rows)}, found {report.product_count}"

@@ -5,10 +5,8 @@ from decimal import Decimal
 
 from assets._inputs import audit_records, document, excluded_indices, task_rows
 from assets.checks.blocking import blocking_check
-from pipelines.errors import ArtifactError
 from pipelines.resources.workspace import Workspace
-from pipelines.stages.clean_manifest import verify_cleaned
-from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.cleaning import describe_cleaned, iter_cleaned
 from pipelines.stages.ingest import iter_records
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.price_axes import MAX_PRICE_AXES
@@ -54,44 +52,27 @@ def ceilings_follow_annotations(work: Workspace) -> Iterator[str]:
     yield from (f"task {task_id}: lost" for task_id in sorted(active))
 
 
-@blocking_check("cleaned_report")
-def report_matches_archive(work: Workspace) -> Iterator[str]:
-    """Hashes and counts of the report are those of the archive."""
-    report, artifact = document(work, "cleaned_report"), work.store.open("cleaned_v2")
-    records = list(iter_counts(work))
-    found = {
-        "archive_sha256": artifact.sha256,
-        "product_count": len(records),
-        "task_count": sum(records),
-    }
-    for name, value in found.items():
-        if report[name] != value:
-            yield f"{name}: expected {value}, found {report[name]}"
-    wanted = work.settings.expected.active_products
-    if wanted is not None and wanted != len(records):
-        yield f"active_products: expected {wanted}, found {len(records)}"
-
-
-def iter_counts(work: Workspace) -> Iterator[int]:
-    """Number of tasks of each cleaned product."""
-    for record in iter_cleaned(work.store.path("cleaned_v2")):
-        yield len(record.get("instructions") or ())
-
-
 @blocking_check("clean_manifest")
 def manifest_matches_archive(work: Workspace) -> Iterator[str]:
-    """The manifest's hashes are those of the archive, compressed and decompressed, and counts add up."""
+    """The manifest's hashes and counts are those of the archive, and its counts add up."""
     manifest = document(work, "clean_manifest")
-    try:
-        verify_cleaned(work.store.path("cleaned_v2"), manifest)
-    except ArtifactError as error:
-        yield str(error)
+    cleaned = describe_cleaned(work.store.path("cleaned_v2"), manifest["output_archive"])
+    facts = {
+        "output_archive_sha256": cleaned.archive_sha256,
+        "output_data_sha256": cleaned.data_sha256,
+        "cleaned_product_count": cleaned.product_count,
+        "active_task_count": cleaned.task_count,
+    }
+    for name, found in facts.items():
+        if manifest[name] != found:
+            yield f"{name}: expected {found}, found {manifest[name]}"
     parts = ("active_task_count", "excluded_task_count", "quarantined_task_count")
     total = sum(manifest[name] for name in parts)
     if total != manifest["source_task_count"]:
         yield f"source_task_count: expected {total}, found {manifest['source_task_count']}"
     expected = work.settings.expected
     counts = {
+        "active_products": manifest["cleaned_product_count"],
         "active_persona_tasks": manifest["persona_task_count"],
         "active_standard_tasks": manifest["standard_regex_task_count"],
     }

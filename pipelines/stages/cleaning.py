@@ -15,10 +15,10 @@ from typing import Any
 from pipelines.errors import DatasetError
 from pipelines.stages.annotation.resolution import AuditRecord
 from pipelines.stages.ingest import RawRow
-from pipelines.stages.json_archive import iter_array
+from pipelines.stages.json_archive import ArchiveReader, iter_array, iter_elements
 from pipelines.stages.price_axes import EXCLUSION_REASON
 from pipelines.stages.task_ids import TaskRow, active_tasks
-from shopsim_env.canonical import compact_json
+from shopsim_env.canonical import compact_json, sha256_file
 
 # The packed bytes depend on level and zlib, so the content has a hash of its own (`data_sha256`).
 _GZIP_LEVEL = 6
@@ -131,6 +131,22 @@ def iter_cleaned(path: Path) -> Iterator[dict[str, Any]]:
                 code="not_cleaned",
             )
         yield record
+
+
+def describe_cleaned(path: Path, name: str) -> CleanedReport:
+    """Hashes and counts of a cleaned archive, read whole.
+
+    Args:
+        path: The archive.
+        name: Name under which it is published.
+    """
+    products = tasks = 0
+    with ArchiveReader(path) as reader:
+        for record in iter_elements(reader, path):
+            products += 1
+            tasks += len(record["instructions"])
+        data_sha256 = reader.data_sha256
+    return CleanedReport(name, sha256_file(path), data_sha256, products, tasks)
 
 
 def inactive_tasks(tasks: Iterable[TaskRow], excluded: frozenset[int]) -> dict[int, str]:

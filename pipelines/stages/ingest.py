@@ -18,8 +18,8 @@ from pipelines.errors import DatasetError
 from pipelines.stages.ingest_rules import QUARANTINE_REASONS, check_identity, task_fault, text_of
 from pipelines.stages.ingest_schema import FieldMismatch, SchemaCounts, check_record, describe
 from pipelines.stages.json_archive import ArchiveReader, OnProgress, iter_elements
-from pipelines.stages.tables import read_rows, write_rows
-from shopsim_env.canonical import sha256_file
+from pipelines.stages.tables import read_metadata, read_rows, write_rows
+from shopsim_env.canonical import compact_json, sha256_file
 
 RAW_SCHEMA = pa.schema(
     [
@@ -37,6 +37,9 @@ RAW_SCHEMA = pa.schema(
 )
 
 _EXAMPLES = 10
+
+
+_REPORT_KEY = "ingest_report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +114,20 @@ def read_archive(
     archive_sha256 = _check_pin(path, expected_sha256)
     state = _Ingest(lenient)
     with ArchiveReader(path, on_progress) as reader:
-        write_rows(out, RAW_SCHEMA, state.rows(iter_elements(reader, path)))
-        return state.report(path.name, archive_sha256, reader.data_sha256)
+        rows = state.rows(iter_elements(reader, path))
+
+        def report() -> IngestReport:
+            return state.report(path.name, archive_sha256, reader.data_sha256)
+
+        write_rows(out, RAW_SCHEMA, rows, lambda: {_REPORT_KEY: compact_json(report().as_dict())})
+        return report()
+
+
+def read_report(parquet: Path) -> IngestReport:
+    """The report of the ingest that wrote `parquet`; it travels in the file's footer."""
+    fields = json.loads(read_metadata(parquet, _REPORT_KEY))
+    examples = tuple((index, reason) for index, reason in fields.pop("quarantine_examples"))
+    return IngestReport(**fields, quarantine_examples=examples)
 
 
 def iter_records(parquet: Path) -> Iterator[RawRow]:

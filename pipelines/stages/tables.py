@@ -3,7 +3,7 @@
 Rows are tuples in the order of the schema's columns. What the columns mean belongs to the stages.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,19 @@ from pipelines.errors import ArtifactError
 ROW_GROUP_ROWS = 2048
 
 
-def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> int:
+def write_rows(
+    path: Path,
+    schema: pa.Schema,
+    rows: Iterable[Sequence[Any]],
+    metadata: Callable[[], Mapping[str, str]] | None = None,
+) -> int:
     """Writes `rows` as parquet and returns their number; memory is bounded by one row group.
+
+    Args:
+        path: File to write.
+        schema: Columns in the order of the rows' values.
+        rows: Consumed as a stream.
+        metadata: Called after the last row; its pairs go into the file's footer.
 
     The file appears under its name only when it is complete. No Arrow or pandas schema is embedded, so the
     bytes depend on rows and library version alone.
@@ -33,6 +44,8 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> 
                 ]
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema), ROW_GROUP_ROWS)
                 count += len(group)
+            if metadata is not None:
+                writer.add_key_value_metadata(dict(metadata()))
         building.replace(path)
     finally:
         building.unlink(missing_ok=True)
@@ -52,6 +65,19 @@ def read_rows(path: Path, schema: pa.Schema) -> Iterator[tuple[Any, ...]]:
             raise ArtifactError(f"{path}: expected columns {expected}, found {found}; build it again")
         for batch in file.iter_batches(batch_size=ROW_GROUP_ROWS):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def read_metadata(path: Path, key: str) -> str:
+    """The text that `write_rows` put into the footer under `key`.
+
+    Raises:
+        ArtifactError: The file is missing, is not parquet, or has no such key.
+    """
+    with _open(path) as file:
+        value = (file.metadata.metadata or {}).get(key.encode())
+    if value is None:
+        raise ArtifactError(f"{path}: expected {key!r} in the footer, found none; build it again")
+    return str(value.decode("utf-8"))
 
 
 def count_rows(path: Path) -> int:

@@ -212,7 +212,8 @@ class ShopEnv:
         return self._commit(episode, "purchase", detail, {"purchase": purchase})
 
     def _force_end(self, episode: _Episode, reason: str) -> Step:
-        return self._commit(replace(episode, page=Terminal()), reason, unpurchased_detail(reason))
+        detail = unpurchased_detail(reason, self._option_match)
+        return self._commit(replace(episode, page=Terminal()), reason, detail)
 
     def _commit(
         self,

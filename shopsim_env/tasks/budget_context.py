@@ -101,7 +101,7 @@ def _look_right(text: str, tokens: Sequence[Token], amount: Amount) -> tuple[int
     index = amount.last
     while token := next_token(text, tokens, index):
         index += 1
-        if not token.roles & (_RIGHT | words.GLUE_AFTER) or _speaks_ofnext_token(text, tokens, index):
+        if not token.roles & (_RIGHT | words.GLUE_AFTER) or _speaks_of_next_token(text, tokens, index):
             break
         if roles & (words.PRICE | words.BUY_AFTER) and token.roles & _PART:
             break  # 60元预算搞定每次的…: the unit is not that of the price
@@ -111,7 +111,7 @@ def _look_right(text: str, tokens: Sequence[Token], amount: Amount) -> tuple[int
     return roles, end
 
 
-def _speaks_ofnext_token(text: str, tokens: Sequence[Token], index: int) -> bool:
+def _speaks_of_next_token(text: str, tokens: Sequence[Token], index: int) -> bool:
     """大概, 不到 and price words stand on either side: before another number they belong to that one."""
     token = tokens[index]
     either_side = words.CEILING_BEFORE | words.APPROX_BEFORE | words.FLOOR_BEFORE | words.PRICE

@@ -90,9 +90,14 @@ def modifier(rng: random.Random, kind: Kind, tags: Sequence[Tag]) -> str:
     parts = [f"{'适合' if rng.random() < 0.6 else ''}{text}{kind.use}的" for text in whom]
     for tag in how:
         word = _stuff(kind, tag.text) if tag.kind == "stuff" else f"{tag.text}的"
-        attached = tag.kind == "trait" and len(tag.text) <= 4 and not tag.text.endswith(_PREDICATES)
+        attached = tag.kind == "trait" and _stands_alone(kind, tag.text)
         parts.append(tag.text if attached and (whom or rng.random() < 0.3) else word)
     return "".join(parts)
+
+
+def _stands_alone(kind: Kind, trait: str) -> bool:
+    """Whether a trait reads well without 的: short, no predicate, no word of the noun (可折叠 + 折叠屏风)."""
+    return len(trait) <= 4 and not trait.endswith(_PREDICATES) and trait[-2:] not in kind.noun
 
 
 def _stuff(kind: Kind, word: str) -> str:

@@ -62,13 +62,18 @@ def _with_lost_emoji(
     rng: random.Random, axis: AxisDraft, emoji: Sequence[str], *, sibling: bool
 ) -> AxisDraft:
     """Puts an emoji before the gold value and `?` in its place into what the task asks for."""
-    plain = axis.target.raw.lstrip("".join(emoji))
+    plain = [value.raw.lstrip("".join(emoji)) for value in axis.values]
+    # `?` stands for any one character: 5kg behind it would fit 25kg too.
+    tails = {value.raw[1:] for value in axis.values if value.raw in plain}
+    clear = [place for place, value in enumerate(axis.values) if value.goods and plain[place] not in tails]
+    gold = axis.gold if axis.gold in clear else rng.choice(clear)
     marks = rng.sample(emoji, 2)
-    says = axis.target.says
+    says = axis.values[gold].says
     values = list(axis.values)
-    values[axis.gold] = Value(f"{marks[0]}{plain}", says)
+    values[gold] = Value(f"{marks[0]}{plain[gold]}", says)
     prices = axis.prices
     if sibling:
-        values.append(Value(f"{marks[1]}{plain}", says))
-        prices = (*prices, prices[axis.gold]) if prices else None
-    return replace(axis, values=tuple(values), prices=prices, wanted=Value(f"?{plain}", says))
+        values.append(Value(f"{marks[1]}{plain[gold]}", says))
+        prices = (*prices, prices[gold]) if prices else None
+    wanted = Value(f"?{plain[gold]}", says)
+    return replace(axis, values=tuple(values), gold=gold, prices=prices, wanted=wanted)

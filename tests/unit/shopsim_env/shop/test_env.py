@@ -296,3 +296,14 @@ def test_the_same_actions_give_the_same_bytes(release):
         return json.dumps([start.observation, *((s.observation, s.observation_state, s.info) for s in steps)])
 
     assert play() == play()
+
+
+@pytest.mark.parametrize(
+    ("rule", "version"), [("anchored", "shopsim-reward-v1"), ("paper", "shopsimulator-paper-reward-v2")]
+)
+def test_a_forced_end_names_the_reward_version_of_its_rule(
+    release: SmallRelease, rule: str, version: str
+) -> None:
+    env = ShopEnv(release, option_match=rule)
+    env.reset(next(iter(release.tasks)))
+    assert env.terminate("generation_length").reward_detail["reward_version"] == version
