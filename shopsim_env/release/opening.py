@@ -144,15 +144,10 @@ class Release:
         Raises:
             UsageError: no such product (code `unknown_product`).
         """
-        number = self._catalog.number(asin)
-        if number is None:
-            raise UsageError(
-                f"expected the asin of a product of this release, found {asin!r}", code="unknown_product"
-            )
         fts5 = self._search.fts5
         return explain(
             asin,
-            fts5.document(number),
+            fts5.document(self._catalog.known_number(asin)),
             tokenize(query),
             products=len(self._catalog),
             average=fts5.average_length(),
