@@ -1,23 +1,70 @@
 """Code versions of assets: a hash of the source that decides what an asset writes.
 
-A forgotten manual bump cannot hide a change: any edit of the named modules shows as unsynced in the UI.
+A forgotten manual bump cannot hide a change: an edit of a named module, or of one of our modules that it
+imports, however far away, shows as unsynced in the UI and keeps the artifact out of a release.
 """
 
+import ast
 import hashlib
+from collections.abc import Iterable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+_OURS = ("pipelines", "shopsim_env")
 
-def code_version(*modules: str) -> str:
-    """First 12 hex digits of SHA-256 over the sources of `modules`; a package counts with all it holds."""
+# Asset name -> its present code version, for the release to compare with what wrote each artifact.
+CODE_VERSIONS: dict[str, str] = {}
+
+
+def code_version(asset: str, *modules: str) -> str:
+    """First 12 hex digits of SHA-256 over the sources of `modules` and of what they import of ours."""
     digest = hashlib.sha256()
-    for module in modules:
+    for name in sorted(_closure(modules)):
+        digest.update(name.encode())
+        digest.update(_source(name))
+    CODE_VERSIONS[asset] = digest.hexdigest()[:12]
+    return CODE_VERSIONS[asset]
+
+
+def _closure(modules: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(_imports(name))
+    return found
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """Modules of ours that `module` imports, by the text of its import statements."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(_source(module))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(name for name in names if name.split(".")[0] in _OURS and _path(name) is not None)
+
+
+@cache
+def _source(module: str) -> bytes:
+    path = _path(module)
+    if path is None:
+        raise ModuleNotFoundError(module)
+    return path.read_bytes()
+
+
+@cache
+def _path(module: str) -> Path | None:
+    try:
         spec = find_spec(module)
-        if spec is None or spec.origin is None:
-            raise ModuleNotFoundError(module)
-        origin = Path(spec.origin)
-        sources = sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
-        for source in sources:
-            digest.update(source.name.encode())
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:12]
+    except ModuleNotFoundError:
+        # `from package.module import name` was tried as if `name` were a module.
+        return None
+    # The compiled search kernel is there or not; every engine gives the same hits, so it does not count.
+    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None

@@ -28,13 +28,15 @@ class Facts:
     """What a stage says about its artifact, besides its bytes.
 
     `rows` is the number of records; `numbers` are shown one by one; `preview` is a bounded table; `bars` are
-    charts: title -> label -> count.
+    charts: title -> label -> count; `columns` name the fields of a record and their types (parquet files
+    name their own).
     """
 
     rows: int
     numbers: Mapping[str, Any] = field(default_factory=dict)
     preview: Sequence[Mapping[str, Any]] = ()
     bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def materialize(
@@ -90,23 +92,30 @@ def _metadata(workspace: Workspace, artifact: Artifact, facts: Facts) -> dict[st
         "file": artifact.path.name,
         **facts.numbers,
     }
-    if artifact.path.suffix == ".parquet":
-        metadata["dagster/column_schema"] = _column_schema(artifact.path)
+    columns = _parquet_columns(artifact.path) if artifact.path.suffix == ".parquet" else facts.columns
+    metadata["dagster/column_schema"] = dg.TableSchema(
+        columns=[dg.TableColumn(name=name, type=kind) for name, kind in columns.items()]
+    )
     if facts.preview:
-        metadata["preview"] = dg.MetadataValue.md(_table(facts.preview))
+        metadata["preview"] = dg.MetadataValue.md(table(facts.preview))
     for title, bars in facts.bars.items():
         if bars:
             metadata[f"plot: {title}"] = dg.MetadataValue.md(bar_chart(title, bars))
     return metadata
 
 
-def _column_schema(path: Path) -> dg.TableSchema:
-    schema = pq.read_schema(path)
-    return dg.TableSchema(columns=[dg.TableColumn(name=item.name, type=str(item.type)) for item in schema])
+def _parquet_columns(path: Path) -> dict[str, str]:
+    return {item.name: str(item.type) for item in pq.read_schema(path)}
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    frame = pd.DataFrame.from_records(list(rows[:PREVIEW_ROWS]))
+def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """Fields of a JSON record and the names of their types, for `Facts.columns`."""
+    return {name: type(value).__name__ for name, value in record.items()}
+
+
+def table(rows: Sequence[Mapping[str, Any]], limit: int = PREVIEW_ROWS) -> str:
+    """The first `limit` rows as a Markdown table."""
+    frame = pd.DataFrame.from_records(list(rows[:limit]))
     return str(frame.to_markdown(index=False))
 
 

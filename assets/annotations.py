@@ -7,19 +7,21 @@ import dagster as dg
 
 from assets._code_version import code_version
 from assets._inputs import excluded_indices
-from assets._materialize import OWNERS, Facts, materialize
+from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.annotation.audit_file import audit_json, check_audit, read_audit
 from pipelines.stages.annotation.persona_tasks import PersonaTask, persona_tasks
 from pipelines.stages.annotation.resolution import AuditRecord
 from pipelines.stages.ingest import iter_records
+from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.task_ids import read_task_rows
 
-ANNOTATIONS = code_version("pipelines.stages.annotation")
+_UPSTREAM = ("raw_products", "task_ids", "price_axis_exclusions")
+ANNOTATIONS = code_version("price_annotations", "pipelines.stages.annotation.audit_file")
 
 
 @dg.asset(
-    deps=["raw_products", "task_ids", "price_axis_exclusions"],
+    deps=list(_UPSTREAM),
     group_name="annotations",
     owners=OWNERS,
     kinds={"python", "json"},
@@ -36,27 +38,30 @@ def price_annotations(workspace: WorkspaceResource) -> dg.MaterializeResult:
             excluded_indices(work),
         )
         audit = _audit(work, tasks)
-        document = audit_json(audit)
-        document.write(path)
-        kinds = Counter(record.annotation.kind for record in audit)
-        preview = [
-            {
-                "task_id": record.task.task_id,
-                "kind": record.annotation.kind,
-                "text": record.annotation.source_field,
-            }
-            for record in audit[:8]
-        ]
-        bars = {"tasks by kind": dict(sorted(kinds.items()))}
-        return Facts(len(audit), numbers={"sha256_crlf": document.crlf_sha256}, preview=preview, bars=bars)
+        published = audit_json(audit)
+        published.write(path)
+        return _facts(audit, published)
 
-    return materialize(
-        work,
-        "price_annotations",
-        "persona_price_annotations.v2.json",
-        ANNOTATIONS,
-        write,
-        parents=("raw_products", "task_ids", "price_axis_exclusions"),
+    filename = "persona_price_annotations.v2.json"
+    return materialize(work, "price_annotations", filename, ANNOTATIONS, write, parents=_UPSTREAM)
+
+
+def _facts(audit: list[AuditRecord], published: PublishedJson) -> Facts:
+    kinds = Counter(record.annotation.kind for record in audit)
+    preview = [
+        {
+            "task_id": record.task.task_id,
+            "kind": record.annotation.kind,
+            "text": record.annotation.source_field,
+        }
+        for record in audit[:PREVIEW_ROWS]
+    ]
+    return Facts(
+        len(audit),
+        numbers={"sha256_crlf": published.crlf_sha256},
+        preview=preview,
+        bars={"tasks by kind": dict(sorted(kinds.items()))},
+        columns=fields_of(audit[0].as_record()) if audit else {},
     )
 
 

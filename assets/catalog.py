@@ -3,26 +3,21 @@
 from collections import Counter
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, materialize
+from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from pipelines.resources.workspace import WorkspaceResource
 from pipelines.stages.ingest import IngestReport, iter_records, read_archive
 from pipelines.stages.price_axes import find_exclusions
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.task_ids import assign_task_ids, read_task_rows, write_task_rows
 
-RAW = code_version(
-    "pipelines.stages.ingest",
-    "pipelines.stages.ingest_rules",
-    "pipelines.stages.ingest_schema",
-    "pipelines.stages.json_archive",
-    "pipelines.stages.tables",
-)
-TASK_IDS = code_version("pipelines.stages.task_ids")
-EXCLUSIONS = code_version("pipelines.stages.price_axes", "shopsim_env.catalog.price_axes")
+RAW = code_version("raw_products", "pipelines.stages.ingest")
+TASK_IDS = code_version("task_ids", "pipelines.stages.task_ids")
+EXCLUSIONS = code_version("price_axis_exclusions", "pipelines.stages.price_axes")
 
 
 @dg.asset(group_name="catalog", owners=OWNERS, kinds={"python", "parquet"}, code_version=RAW)
@@ -46,7 +41,7 @@ def raw_products(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
 def _raw_facts(path: Path, report: IngestReport) -> Facts:
     preview = [
-        {"index": row.source_product_index, "asin": row.asin, "category": row.category, "tag": row.tag}
+        {"asin": row.asin, "category": row.category, "tasks": row.instruction_count}
         for row in islice(iter_records(path), PREVIEW_ROWS)
     ]
     domains = Counter(row.record.get("domain_en_short") or "unknown" for row in iter_records(path))
@@ -107,28 +102,32 @@ def price_axis_exclusions(workspace: WorkspaceResource) -> dg.MaterializeResult:
     def write(path: Path) -> Facts:
         tasks = read_task_rows(work.store.path("task_ids"))
         exclusions = find_exclusions(iter_records(work.store.path("raw_products")), tasks)
-        document = PublishedJson.of(exclusions)
-        document.write(path)
-        axes = Counter(f"{len(item['price_affecting_axes'])} axes" for item in exclusions)
-        preview = [
-            {"index": item["source_product_index"], "asin": item["asin"], "tasks": len(item["task_ids"])}
-            for item in exclusions
-        ]
-        return Facts(
-            len(exclusions),
-            numbers={
-                "excluded_tasks": sum(len(item["task_ids"]) for item in exclusions),
-                "sha256_crlf": document.crlf_sha256,
-            },
-            preview=preview,
-            bars={"excluded products by price-varying axes": dict(sorted(axes.items()))},
-        )
+        published = PublishedJson.of(exclusions)
+        published.write(path)
+        return _exclusion_facts(exclusions, published)
 
-    return materialize(
-        work,
-        "price_axis_exclusions",
-        "catalog_exclusions.v2.json",
-        EXCLUSIONS,
-        write,
-        parents=("raw_products", "task_ids"),
+    parents = ("raw_products", "task_ids")
+    filename = "catalog_exclusions.v2.json"
+    return materialize(work, "price_axis_exclusions", filename, EXCLUSIONS, write, parents=parents)
+
+
+def _exclusion_facts(exclusions: list[dict[str, Any]], published: PublishedJson) -> Facts:
+    axes = Counter(f"{len(item['price_affecting_axes'])} axes" for item in exclusions)
+    preview = [
+        {
+            "asin": item["asin"],
+            "axes": ", ".join(item["price_affecting_axes"]),
+            "tasks": len(item["task_ids"]),
+        }
+        for item in exclusions
+    ]
+    return Facts(
+        len(exclusions),
+        numbers={
+            "excluded_tasks": sum(len(item["task_ids"]) for item in exclusions),
+            "sha256_crlf": published.crlf_sha256,
+        },
+        preview=preview,
+        bars={"excluded products by price-varying axes": dict(sorted(axes.items()))},
+        columns=fields_of(exclusions[0]) if exclusions else {},
     )

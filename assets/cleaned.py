@@ -1,28 +1,31 @@
 """Group `cleaned`: the cleaned v2 archive, its manifest, the source splits, and title nouns."""
 
+from collections import Counter
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from assets._code_version import code_version
 from assets._inputs import audit_records, document, excluded_indices, task_rows
-from assets._materialize import OWNERS, Facts, materialize
+from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from pipelines.resources.tagger import load_tagger
-from pipelines.resources.workspace import WorkspaceResource
+from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.clean_manifest import Annotator, CleanFiles, build_clean_manifest
-from pipelines.stages.cleaning import describe_cleaned, iter_cleaned, write_cleaned
+from pipelines.stages.cleaning import CleanedReport, describe_cleaned, iter_cleaned, write_cleaned
 from pipelines.stages.ingest import iter_records, read_report
-from pipelines.stages.nouns import tag_titles, write_nouns
+from pipelines.stages.nouns import read_nouns, tag_titles, write_nouns
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.splits import SourceBounds, build_source_splits
 
 ARCHIVE_NAME = "fine_items_eval_train_all.cleaned.v2.json.gz"
 MANIFEST_NAME = "clean_dataset_manifest.v2.json"
 SOURCE_SPLITS_NAME = "task_splits.cleaned.v2.json"
-CLEANED = code_version("pipelines.stages.cleaning", "pipelines.stages.json_archive")
-CLEAN_MANIFEST = code_version("pipelines.stages.clean_manifest")
-NOUNS = code_version("pipelines.stages.nouns", "pipelines.resources.tagger", "shopsim_env.text.nouns")
-SOURCE_SPLITS = code_version("pipelines.stages.splits")
+CLEANED = code_version("cleaned_v2", "pipelines.stages.cleaning")
+CLEAN_MANIFEST = code_version("clean_manifest", "pipelines.stages.clean_manifest")
+NOUNS = code_version("title_nouns", "pipelines.stages.nouns", "pipelines.resources.tagger")
+SOURCE_SPLITS = code_version("source_splits", "pipelines.stages.splits")
 _UPSTREAM = ("raw_products", "task_ids", "price_axis_exclusions", "price_annotations")
 
 
@@ -41,11 +44,25 @@ def cleaned_v2(workspace: WorkspaceResource) -> dg.MaterializeResult:
             audit_records(work),
             path,
         )
-        return Facts(
-            report.product_count, numbers={"tasks": report.task_count, "data_sha256": report.data_sha256}
-        )
+        return _cleaned_facts(path, report)
 
     return materialize(work, "cleaned_v2", ARCHIVE_NAME, CLEANED, write, parents=_UPSTREAM)
+
+
+def _cleaned_facts(path: Path, report: CleanedReport) -> Facts:
+    head = list(islice(iter_cleaned(path), PREVIEW_ROWS))
+    ceilings = Counter(
+        "ceiling" if instruction["price_upper"] is not None else "none"
+        for record in iter_cleaned(path)
+        for instruction in record["instructions"]
+    )
+    return Facts(
+        report.product_count,
+        numbers={"tasks": report.task_count, "data_sha256": report.data_sha256},
+        preview=[{"asin": item["asin"], "tasks": len(item["instructions"])} for item in head],
+        bars={"tasks by annotated price ceiling": dict(sorted(ceilings.items()))},
+        columns=fields_of(head[0]) if head else {},
+    )
 
 
 @dg.asset(
@@ -60,24 +77,25 @@ def source_splits(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        bounds = [
-            SourceBounds(name, bound.start, bound.stop, bound.persona)
-            for name, bound in work.settings.source_splits.items()
-        ]
+        configured = work.settings.source_splits
+        bounds = [SourceBounds(name, **bound.model_dump()) for name, bound in configured.items()]
         splits = build_source_splits(task_rows(work), excluded_indices(work), bounds or None)
         published = PublishedJson.of(splits)
         published.write(path)
-        sizes = {name: len(split["task_ids"]) for name, split in splits["splits"].items()}
-        numbers = {"sha256_crlf": published.crlf_sha256, "active_tasks": splits["active_task_count"]}
-        return Facts(len(sizes), numbers=numbers, bars={"tasks by source split": sizes})
+        return _source_split_facts(splits, published)
 
-    return materialize(
-        work,
-        "source_splits",
-        SOURCE_SPLITS_NAME,
-        SOURCE_SPLITS,
-        write,
-        parents=("task_ids", "price_axis_exclusions"),
+    parents = ("task_ids", "price_axis_exclusions")
+    return materialize(work, "source_splits", SOURCE_SPLITS_NAME, SOURCE_SPLITS, write, parents=parents)
+
+
+def _source_split_facts(splits: dict[str, Any], published: PublishedJson) -> Facts:
+    sizes = {name: len(split["task_ids"]) for name, split in splits["splits"].items()}
+    return Facts(
+        len(sizes),
+        numbers={"sha256_crlf": published.crlf_sha256, "active_tasks": splits["active_task_count"]},
+        preview=[{"split": name, "tasks": size} for name, size in sizes.items()],
+        bars={"tasks by source split": sizes},
+        columns=fields_of(splits),
     )
 
 
@@ -93,25 +111,30 @@ def clean_manifest(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        manifest = build_clean_manifest(
-            source=read_report(work.store.path("raw_products")),
-            cleaned=describe_cleaned(work.store.path("cleaned_v2"), ARCHIVE_NAME),
-            tasks=task_rows(work),
-            exclusions=document(work, "price_axis_exclusions"),
-            audit=audit_records(work),
-            annotator=Annotator(**work.settings.annotator.model_dump()),
-            files=CleanFiles(
-                exclusions=PublishedJson.of(document(work, "price_axis_exclusions")),
-                task_splits=PublishedJson.of(document(work, "source_splits")),
-                persona_price_audit=PublishedJson.of(document(work, "price_annotations")),
-            ),
-        )
+        manifest = _clean_manifest(work)
         PublishedJson.of(manifest).write(path)
         counts = {key: value for key, value in manifest.items() if key.endswith("_count")}
-        return Facts(len(manifest), numbers=counts)
+        preview = [{"count": name, "value": value} for name, value in counts.items()]
+        return Facts(len(manifest), preview=preview, bars={"counts": counts}, columns=fields_of(manifest))
 
     parents = ("cleaned_v2", "source_splits", *_UPSTREAM)
     return materialize(work, "clean_manifest", MANIFEST_NAME, CLEAN_MANIFEST, write, parents=parents)
+
+
+def _clean_manifest(work: Workspace) -> dict[str, Any]:
+    return build_clean_manifest(
+        source=read_report(work.store.path("raw_products")),
+        cleaned=describe_cleaned(work.store.path("cleaned_v2"), ARCHIVE_NAME),
+        tasks=task_rows(work),
+        exclusions=document(work, "price_axis_exclusions"),
+        audit=audit_records(work),
+        annotator=Annotator(**work.settings.annotator.model_dump()),
+        files=CleanFiles(
+            exclusions=PublishedJson.of(document(work, "price_axis_exclusions")),
+            task_splits=PublishedJson.of(document(work, "source_splits")),
+            persona_price_audit=PublishedJson.of(document(work, "price_annotations")),
+        ),
+    )
 
 
 @dg.asset(
@@ -129,6 +152,18 @@ def title_nouns(workspace: WorkspaceResource) -> dg.MaterializeResult:
         tagger = load_tagger(work.settings.tagger)
         titles = ((record["asin"], record["title"]) for record in iter_cleaned(work.store.path("cleaned_v2")))
         rows = write_nouns(path, tag_titles(titles, tagger), tagger)
-        return Facts(rows, numbers={"tagger": tagger.name, "fingerprint": tagger.fingerprint})
+        return _noun_facts(path, rows)
 
     return materialize(work, "title_nouns", "title_nouns.parquet", NOUNS, write, parents=("cleaned_v2",))
+
+
+def _noun_facts(path: Path, rows: int) -> Facts:
+    tagged = read_nouns(path)
+    sizes = Counter(min(len(nouns), 10) for nouns in tagged.nouns.values())
+    head = islice(tagged.nouns.items(), PREVIEW_ROWS)
+    return Facts(
+        rows,
+        numbers={"tagger": tagged.tagger_name, "fingerprint": tagged.tagger_fingerprint},
+        preview=[{"asin": asin, "nouns": len(nouns)} for asin, nouns in head],
+        bars={"titles by number of nouns (10 and more as 10)": {str(n): sizes[n] for n in sorted(sizes)}},
+    )

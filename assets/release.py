@@ -1,22 +1,30 @@
 """Group `release`: the one artifact that the runtime reads, written after every blocking check."""
 
+import json
 import time
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 
-from assets._code_version import code_version
+from assets._code_version import CODE_VERSIONS, code_version
 from assets._inputs import document, excluded_indices, task_rows
-from assets._materialize import OWNERS, announce
+from assets._materialize import OWNERS, announce, bar_chart, table
 from assets.checks.modules import required_checks
 from assets.search import split_members
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import read_nouns
-from pipelines.stages.release import Provenance, ReleaseParts, publish_release, tool_versions
+from pipelines.stages.release import (
+    Provenance,
+    ReleaseParts,
+    ReleaseReport,
+    publish_release,
+    tool_versions,
+)
 from shopsim_env.release import layout
 
-RELEASE = code_version("pipelines.stages.release", "pipelines.stages.task_tables", "shopsim_env.release")
+RELEASE = code_version("release", "pipelines.stages.release")
 EXPORTS = {
     layout.CLEANED_EXPORT: "cleaned_v2",
     layout.CLEAN_MANIFEST_EXPORT: "clean_manifest",
@@ -59,7 +67,7 @@ LEAVES = ("clean_manifest", "title_nouns", "split/train", "split/val", "split/te
 def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """The verified release: staged, hashed, opened, checked, then renamed into place as one folder."""
     work, started = workspace.open(), time.perf_counter()
-    work.store.require_checks({name: required_checks(name) for name in PARENTS})
+    work.store.require_checks({name: required_checks(name) for name in PARENTS}, CODE_VERSIONS)
     settings = work.settings
     report = publish_release(
         _parts(work),
@@ -72,18 +80,30 @@ def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     announce(work, "release", report.counts["products"], report.manifest_sha256, seconds)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(report.manifest_sha256),
-        metadata={
-            "dagster/row_count": report.counts["products"],
-            "data_set": settings.name,
-            "seconds": seconds,
-            "release_id": report.id,
-            "release_path": dg.MetadataValue.path(str(report.path)),
-            "sha256": report.manifest_sha256,
-            "bytes": report.bytes,
-            "files": report.files,
-            "counts": dg.MetadataValue.json(dict(report.counts)),
-        },
+        metadata={**_metadata(settings.name, report), "seconds": seconds},
     )
+
+
+def _metadata(name: str, report: ReleaseReport) -> dict[str, Any]:
+    files = json.loads((report.path / layout.MANIFEST).read_text(encoding="utf-8"))["files"]
+    rows = [
+        {"file": file, "bytes": entry["bytes"], "visibility": entry["visibility"]}
+        for file, entry in files.items()
+    ]
+    return {
+        "dagster/row_count": report.counts["products"],
+        "data_set": name,
+        "release_id": report.id,
+        "release_path": dg.MetadataValue.path(str(report.path)),
+        "sha256": report.manifest_sha256,
+        "bytes": report.bytes,
+        "files": report.files,
+        "counts": dg.MetadataValue.json(dict(report.counts)),
+        "preview": dg.MetadataValue.md(table(rows, len(rows))),
+        "plot: bytes by file": dg.MetadataValue.md(
+            bar_chart("bytes by file", {row["file"]: row["bytes"] for row in rows})
+        ),
+    }
 
 
 def _parts(work: Workspace) -> ReleaseParts:
@@ -105,7 +125,7 @@ def _parts(work: Workspace) -> ReleaseParts:
     )
 
 
-def _assets(work: Workspace) -> dict[str, object]:
+def _assets(work: Workspace) -> dict[str, Any]:
     """Code version, data version and parents of every asset that went in."""
     return {
         name: {

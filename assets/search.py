@@ -9,6 +9,7 @@ import dagster as dg
 from assets._code_version import code_version
 from assets._inputs import document
 from assets._materialize import OWNERS, Facts, materialize
+from pipelines.errors import ConfigError
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import iter_cleaned
 from pipelines.stages.search_arrays import build_search_arrays
@@ -17,12 +18,11 @@ from pipelines.stages.search_metrics import TaskQuery, rank_golds, summarise
 from shopsim_env.canonical import pretty_json
 from shopsim_env.search.engines import SearchService
 from shopsim_env.search.fts5 import Fts5Engine
+from shopsim_env.search.schema import FTS_COLUMNS
 
-INDEX = code_version("pipelines.stages.search_index", "shopsim_env.search", "shopsim_env.text.tokens")
-ARRAYS = code_version(
-    "pipelines.stages.search_arrays", "pipelines.stages.search_postings", "shopsim_env.search.arrays"
-)
-BASELINE = code_version("pipelines.stages.search_metrics", "shopsim_env.search", "shopsim_env.text.tokens")
+INDEX = code_version("search_index", "pipelines.stages.search_index")
+ARRAYS = code_version("search_arrays", "pipelines.stages.search_arrays")
+BASELINE = code_version("search_baseline", "pipelines.stages.search_metrics", "shopsim_env.search.engines")
 _SPLIT_ASSETS = ("source_splits", "persona_splits")
 
 
@@ -39,8 +39,13 @@ def search_index(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
     def write(path: Path) -> Facts:
         report = build_search_index(iter_cleaned(work.store.path("cleaned_v2")), path)
-        numbers = {"product_data_sha256": report.product_data_sha256}
-        return Facts(report.product_count, numbers=numbers, bars={"tokens by field": report.tokens})
+        return Facts(
+            report.product_count,
+            numbers={"product_data_sha256": report.product_data_sha256},
+            preview=[{"field": name, "tokens": count} for name, count in report.tokens.items()],
+            bars={"tokens by field": report.tokens},
+            columns=dict.fromkeys(FTS_COLUMNS, "TEXT"),
+        )
 
     return materialize(work, "search_index", "catalog.sqlite", INDEX, write, parents=("cleaned_v2",))
 
@@ -78,16 +83,28 @@ def search_baseline(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
     def write(path: Path) -> Facts:
         metrics = _measure(work)
-        path.write_text(pretty_json({"search_baseline": metrics}), encoding="utf-8")
+        path.write_bytes(pretty_json({"search_baseline": metrics}).encode("utf-8"))
         preview = [
             {"split": split, "text": mode, "tasks": values["task_count"], **_rates(values)}
             for split, result in metrics.items()
             for mode, values in result["modes"].items()
         ]
-        return Facts(len(metrics), preview=preview)
+        return Facts(len(metrics), preview=preview, bars=_recall_bars(metrics), columns={"split": "object"})
 
     parents = ("search_index", "search_arrays", "cleaned_v2", *_SPLIT_ASSETS)
     return materialize(work, "search_baseline", "search_baseline.json", BASELINE, write, parents=parents)
+
+
+def _recall_bars(metrics: dict[str, Any]) -> dict[str, dict[str, float]]:
+    return {
+        f"{split}: recall": {
+            f"{'simple' if mode == 'instruction_simple' else 'full'} @{depth}": round(entry["rate"], 4)
+            for mode, values in result["modes"].items()
+            for depth, entry in values["recall"].items()
+            if entry["rate"] is not None
+        }
+        for split, result in metrics.items()
+    }
 
 
 def _rates(values: dict[str, Any]) -> dict[str, float | None]:
@@ -97,6 +114,9 @@ def _rates(values: dict[str, Any]) -> dict[str, float | None]:
 
 def _measure(work: Workspace) -> dict[str, Any]:
     members = split_members(work)
+    unknown = sorted(set(work.settings.baseline.splits) - members.keys())
+    if unknown:
+        raise ConfigError(f"baseline.splits: expected some of {sorted(members)}, found {unknown}")
     wanted = {name: members[name] for name in work.settings.baseline.splits}
     needed = {task_id for ids in wanted.values() for task_id in ids}
     fts5 = Fts5Engine.open(work.store.path("search_index"))

@@ -8,20 +8,19 @@ import dagster as dg
 
 from assets._code_version import code_version
 from assets._inputs import document
-from assets._materialize import OWNERS, Facts, materialize
+from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from assets.cleaned import ARCHIVE_NAME, MANIFEST_NAME, SOURCE_SPLITS_NAME
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import iter_cleaned
 from pipelines.stages.persona_groups import read_persona_records
-from pipelines.stages.project_splits import SplitSources, build_project_splits
+from pipelines.stages.project_splits import PARTS, SplitSources, build_project_splits
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.split_allocation import SplitPolicy
 from shopsim_env.canonical import pretty_json
 
-SPLITS = code_version(
-    "pipelines.stages.persona_groups", "pipelines.stages.project_splits", "pipelines.stages.split_allocation"
-)
-PARTS = ("train", "val", "test")
+SPLITS = code_version("persona_splits", "pipelines.stages.project_splits")
+for _part in PARTS:
+    code_version(f"split/{_part}", "pipelines.stages.project_splits")
 _UPSTREAM = ("cleaned_v2", "clean_manifest", "source_splits")
 
 
@@ -54,8 +53,7 @@ def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
     def write_manifest(path: Path) -> Facts:
         built.update(_build(work))
         PublishedJson.of(built).write(path)
-        sizes = {name: built["splits"][name]["task_count"] for name in PARTS}
-        return Facts(sum(sizes.values()), numbers=built["grouping"], bars={"tasks by split": sizes})
+        return _manifest_facts(built)
 
     yield materialize(
         work, "persona_splits", "persona_splits.v1.json", SPLITS, write_manifest, parents=_UPSTREAM
@@ -64,38 +62,55 @@ def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
 
         def write_part(path: Path, part: str = part) -> Facts:
             split = built["splits"][part]
-            path.write_text(pretty_json(split), encoding="utf-8")
-            return Facts(split["task_count"], numbers={"task_ids_sha256": split["task_ids_sha256"]})
+            path.write_bytes(pretty_json(split).encode("utf-8"))
+            return _part_facts(split)
 
         yield materialize(
             work, f"split/{part}", f"split_{part}.json", SPLITS, write_part, parents=("persona_splits",)
         )
 
 
+def _manifest_facts(built: dict[str, Any]) -> Facts:
+    sizes = {name: built["splits"][name]["task_count"] for name in PARTS}
+    return Facts(
+        sum(sizes.values()),
+        numbers=built["grouping"],
+        preview=[{"split": name, "tasks": size} for name, size in sizes.items()],
+        bars={"tasks by split": sizes},
+        columns=fields_of(built),
+    )
+
+
+def _part_facts(split: dict[str, Any]) -> Facts:
+    return Facts(
+        split["task_count"],
+        numbers={"task_ids_sha256": split["task_ids_sha256"], "groups": split["group_count"]},
+        preview=[{"task_id": task_id} for task_id in split["task_ids"][:PREVIEW_ROWS]],
+        bars={"tasks by source split": split["source_split_counts"]},
+        columns=fields_of(split),
+    )
+
+
 def _build(work: Workspace) -> dict[str, Any]:
-    policy = work.settings.project_splits
-    manifest = PublishedJson.of(document(work, "clean_manifest"))
-    source = PublishedJson.of(document(work, "source_splits"))
-    cleaned = document(work, "clean_manifest")
+    cleaned, source = document(work, "clean_manifest"), document(work, "source_splits")
     return build_project_splits(
         read_persona_records(iter_cleaned(work.store.path("cleaned_v2"))),
-        document(work, "source_splits"),
-        SplitPolicy(
-            seed=policy.seed,
-            validation_size=policy.validation_size,
-            test_size=policy.test_size,
-            held_out_max_group_size=policy.held_out_max_group_size,
-            test_excluded_task_ids=policy.test_excluded_task_ids,
-        ),
-        SplitSources(
-            cleaned_archive=ARCHIVE_NAME,
-            cleaned_archive_sha256=cleaned["output_archive_sha256"],
-            cleaned_data_sha256=cleaned["output_data_sha256"],
-            clean_dataset_manifest=MANIFEST_NAME,
-            clean_dataset_manifest_sha256=manifest.sha256,
-            clean_dataset_manifest_crlf_sha256=manifest.crlf_sha256,
-            source_split_manifest=SOURCE_SPLITS_NAME,
-            source_split_manifest_sha256=source.sha256,
-            source_split_manifest_crlf_sha256=source.crlf_sha256,
-        ),
+        source,
+        SplitPolicy(**work.settings.project_splits.model_dump()),
+        _sources(cleaned, source),
+    )
+
+
+def _sources(cleaned: dict[str, Any], source: dict[str, Any]) -> SplitSources:
+    manifest, splits = PublishedJson.of(cleaned), PublishedJson.of(source)
+    return SplitSources(
+        cleaned_archive=ARCHIVE_NAME,
+        cleaned_archive_sha256=cleaned["output_archive_sha256"],
+        cleaned_data_sha256=cleaned["output_data_sha256"],
+        clean_dataset_manifest=MANIFEST_NAME,
+        clean_dataset_manifest_sha256=manifest.sha256,
+        clean_dataset_manifest_crlf_sha256=manifest.crlf_sha256,
+        source_split_manifest=SOURCE_SPLITS_NAME,
+        source_split_manifest_sha256=splits.sha256,
+        source_split_manifest_crlf_sha256=splits.crlf_sha256,
     )

@@ -4,6 +4,8 @@ Registration imports nothing heavy; Dagster is loaded when a command runs.
 """
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +76,10 @@ def _register_baseline(subparsers: Any) -> None:
 def _build(arguments: argparse.Namespace) -> int:
     from pipelines.build import run_build
     from pipelines.report import build_lines
+    from pipelines.stages.release import check_replaceable
 
+    if arguments.out is not None:
+        check_replaceable(Path(arguments.out), force=arguments.force)
     report = run_build(_build_config(arguments))
     if arguments.json:
         show_json(report.as_dict())
@@ -118,7 +123,7 @@ def _sample(arguments: argparse.Namespace) -> int:
     from shopsim_env.canonical import sha256_file
 
     out = Path(arguments.out)
-    _refuse_existing(sample_files(out).archive, arguments.force)
+    _refuse_existing(astuple(sample_files(out)), arguments.force)
     if arguments.like_published is not None:
         files = write_like_published(out, Path(arguments.like_published), arguments.seed)
     else:
@@ -151,10 +156,11 @@ def _baseline(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_existing(path: Path, force: bool) -> None:
+def _refuse_existing(paths: Sequence[Path], force: bool) -> None:
     from pipelines.errors import ConfigError
 
-    if path.exists() and not force:
+    present = [str(path) for path in paths if path.exists()]
+    if present and not force:
         raise ConfigError(
-            f"{path} exists; nothing was changed. Give another --out, or --force to replace it."
+            f"{', '.join(present)}: exists; nothing was changed. Give another --out, or --force to replace."
         )

@@ -39,3 +39,4 @@ class ConfigError(ShopSimError):
     """A file under `configs/` or a command line value does not fit."""
 
     default_code = "config_error"
+    wrong_use = True

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.errors import ConfigError
+from shopsim_env.canonical import compact_json, sha256_text
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-DATASET_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class _Model(BaseModel):
@@ -86,6 +87,11 @@ class DatasetSettings(_Model):
     expected: Expected = Expected()
     baseline: Baseline = Baseline()
 
+    def digest(self) -> str:
+        """SHA-256 over everything but where the files lie: what two builds must share to be mixed."""
+        places = {"archive", "annotations"}
+        return sha256_text(compact_json(self.model_dump(mode="json", exclude=places)))
+
 
 def configured_datasets(configs: Path) -> list[str]:
     """Names of the data sets that have a configuration."""
@@ -117,6 +123,6 @@ def adhoc_dataset(name: str, archive: Path) -> DatasetSettings:
     Raises:
         ConfigError: a name that is no plain folder name.
     """
-    if not DATASET_NAME.match(name):
+    if not DATASET_NAME.fullmatch(name):
         raise ConfigError(f"data set name: expected {DATASET_NAME.pattern}, found {name!r}")
     return DatasetSettings(name=name, archive=str(archive))

@@ -28,11 +28,6 @@ def sha256_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def sha256_bytes(data: bytes) -> str:
-    """Hex SHA-256 of `data`."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def sha256_file(path: Path) -> str:
     """Hex SHA-256 of a file, read in pieces of one MiB."""
     digest = hashlib.sha256()

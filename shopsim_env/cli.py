@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(handler(arguments))
     except ShopSimError as error:
         print(f"shopsim: {error.code}: {error}", file=sys.stderr)  # noqa: T201
-        return 2 if error.code in ("usage_error", "config_error", "unknown_dataset") else 1
+        return 2 if error.wrong_use else 1
     except BrokenPipeError:
         # The reader of our output is gone (`| head`): not an error of ours.
         sys.stderr.close()

@@ -23,6 +23,9 @@ class ShopSimError(Exception):
     """
 
     default_code = "shopsim_error"
+    # Whether the caller asked for something that cannot be, rather than a check having failed; commands end
+    # with exit code 2 then.
+    wrong_use = False
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         super().__init__(message)
@@ -45,6 +48,7 @@ class TaskError(ShopSimError):
     """A task id or split name that this release does not offer."""
 
     default_code = "task_error"
+    wrong_use = True
 
 
 class UnknownTaskError(TaskError, KeyError):
@@ -70,3 +74,4 @@ class UsageError(ShopSimError):
     """A wrong argument to a public function or command."""
 
     default_code = "usage_error"
+    wrong_use = True

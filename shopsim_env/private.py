@@ -5,15 +5,15 @@ pyproject.toml). Types here never print their content.
 """
 
 import json
-import sqlite3
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 
 from shopsim_env.catalog.product import Product
 from shopsim_env.catalog.store import CatalogStore
 from shopsim_env.errors import UnknownTaskError
+from shopsim_env.sqlite import ReadOnlyDatabase
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,11 +42,10 @@ class Goal:
 class PrivateRelease:
     """The goals of a release, by task id, read on demand."""
 
-    def __init__(self, connection: sqlite3.Connection, catalog: CatalogStore) -> None:
-        """Takes over `connection` (the goals file) and borrows `catalog`."""
-        self._connection = connection
+    def __init__(self, path: Path, catalog: CatalogStore) -> None:
+        """Opens the goals file and borrows `catalog`."""
+        self._database = ReadOnlyDatabase(path)
         self._catalog = catalog
-        self._lock = threading.Lock()
 
     def goal(self, task_id: int) -> Goal:
         """The goal of one task.
@@ -54,17 +53,17 @@ class PrivateRelease:
         Raises:
             UnknownTaskError: the task is not active in this release.
         """
-        with self._lock:
-            row = self._connection.execute(
-                "SELECT task_id, task_uid, asin, instruction, instruction_simple, attributes, options, "
-                "price_upper, has_persona FROM goal WHERE task_id = ?",
-                (task_id,),
-            ).fetchone()
-        if row is None:
+        rows = self._database.rows(
+            "SELECT task_id, task_uid, asin, instruction, instruction_simple, attributes, options, "
+            "price_upper, has_persona FROM goal WHERE task_id = ?",
+            (task_id,),
+        )
+        if not rows:
             raise UnknownTaskError(f"task {task_id} has no goal in this release")
         # Not at import: opening a release needs no budgets, and their grammar is the larger part.
         from shopsim_env.tasks.budget import task_budget
 
+        row = rows[0]
         budget = task_budget(row[4], row[3], row[7])
         return Goal(
             task_id=row[0],
@@ -81,13 +80,12 @@ class PrivateRelease:
 
     def goals(self) -> Iterator[Goal]:
         """Every goal in ascending task id."""
-        with self._lock:
-            rows = self._connection.execute("SELECT task_id FROM goal ORDER BY task_id").fetchall()
+        rows = self._database.rows("SELECT task_id FROM goal ORDER BY task_id")
         return (self.goal(row[0]) for row in rows)
 
     def close(self) -> None:
         """Closes the goals file."""
-        self._connection.close()
+        self._database.close()
 
     def __repr__(self) -> str:
         return "PrivateRelease(...)"

@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 from builds import build, write_records
+from hypothesis import settings
 from places import SHARED_DATA
+
+# The same examples everywhere, and no deadline: a loaded machine must not fail a property.
+settings.register_profile("project", derandomize=True, deadline=None, database=None)
+settings.load_profile("project")
 
 
 @pytest.fixture(scope="session")

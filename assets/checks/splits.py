@@ -8,9 +8,7 @@ from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.cleaning import iter_cleaned
 from pipelines.stages.persona_groups import group_tasks, read_persona_records
-from pipelines.stages.project_splits import task_ids_sha256
-
-PARTS = ("train", "val", "test")
+from pipelines.stages.project_splits import PARTS, task_ids_sha256
 
 
 @blocking_check("persona_splits")

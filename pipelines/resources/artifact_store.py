@@ -17,22 +17,29 @@ from shopsim_env.canonical import pretty_json, sha256_file
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A written artifact: hex SHA-256 and size of the file, code version, and SHA-256 of each input."""
+    """A written artifact: hex SHA-256 and size of the file, what code and settings wrote it, its inputs."""
 
     asset: str
     path: Path
     sha256: str
     bytes: int
     code_version: str
+    settings_sha256: str
     parents: Mapping[str, str]
 
 
 class ArtifactStore:
-    """Artifacts of one data set below `root`."""
+    """Artifacts of one data set below `root`.
 
-    def __init__(self, root: Path) -> None:
-        """Creates nothing until the first write."""
+    Args:
+        root: Folder; nothing is created until the first write.
+        settings_sha256: Digest of the settings of this run; artifacts of other settings never meet in a
+            release.
+    """
+
+    def __init__(self, root: Path, settings_sha256: str = "") -> None:
         self.root = root
+        self._settings_sha256 = settings_sha256
 
     def write(
         self,
@@ -63,7 +70,7 @@ class ArtifactStore:
             temporary.replace(final)
         finally:
             temporary.unlink(missing_ok=True)
-        artifact = Artifact(asset, final, digest, size, code_version, inputs)
+        artifact = Artifact(asset, final, digest, size, code_version, self._settings_sha256, inputs)
         self._write_json(self._sidecar(asset), {**asdict(artifact), "path": filename})
         return artifact
 
@@ -108,11 +115,16 @@ class ArtifactStore:
         receipts[check] = self.describe(asset).sha256
         self._write_json(self._receipt_file(asset), receipts)
 
-    def require_checks(self, required: Mapping[str, Iterable[str]]) -> None:
-        """Refuses artifacts that lack a passed check, and inputs that changed since they were read.
+    def require_checks(self, required: Mapping[str, Iterable[str]], code_versions: Mapping[str, str]) -> None:
+        """Refuses what must not enter a release.
+
+        Args:
+            required: Asset to the names of the checks that must have passed for its present bytes.
+            code_versions: Asset to its present code version.
 
         Raises:
-            ArtifactError: names the asset and the check or the changed input.
+            ArtifactError: names the asset and the missing check, or what has changed since it was written:
+                the code, the settings or an input.
         """
         for asset, checks in required.items():
             artifact, receipts = self.open(asset), self._receipts(asset)
@@ -123,14 +135,22 @@ class ArtifactStore:
                         "together with its checks and mend what they report.",
                         code="check_missing",
                     )
-            for parent, digest in artifact.parents.items():
-                found = self.describe(parent).sha256
-                if found != digest:
-                    raise ArtifactError(
-                        f"{asset}: was built from {parent} {digest[:12]}, which is now {found[:12]}. "
-                        f"Materialize {asset} again.",
-                        code="artifact_stale",
-                    )
+            self._require_fresh(artifact, code_versions[asset])
+
+    def _require_fresh(self, artifact: Artifact, code_version: str) -> None:
+        now = {
+            "code": (artifact.code_version, code_version),
+            "settings": (artifact.settings_sha256[:12], self._settings_sha256[:12]),
+        }
+        for parent, digest in artifact.parents.items():
+            now[parent] = (digest[:12], self.describe(parent).sha256[:12])
+        for name, (then, found) in now.items():
+            if then != found:
+                raise ArtifactError(
+                    f"{artifact.asset}: was built from {name} {then}, which is now {found}. "
+                    f"Materialize {artifact.asset} again.",
+                    code="artifact_stale",
+                )
 
     def _receipts(self, asset: str) -> dict[str, str]:
         path = self._receipt_file(asset)

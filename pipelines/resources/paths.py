@@ -12,11 +12,11 @@ DAGSTER_HOME = ROOT / ".dagster_home"
 
 
 def dagster_home() -> Path:
-    """Absolute DAGSTER_HOME: the caller's, else the project-local one, created with our template."""
+    """Absolute DAGSTER_HOME: the caller's as it is, else the project-local one with our template."""
     chosen = os.environ.get("DAGSTER_HOME")
-    home = Path(chosen) if chosen else DAGSTER_HOME
+    home = Path(chosen).resolve() if chosen else DAGSTER_HOME
     home.mkdir(parents=True, exist_ok=True)
     config = home / "dagster.yaml"
-    if not config.exists():
+    if home == DAGSTER_HOME and not config.exists():
         config.write_bytes((CONFIGS / "dagster" / "dagster.yaml").read_bytes())
     return home

@@ -66,7 +66,7 @@ class WorkspaceResource(dg.ConfigurableResource):
         settings = self._settings()
         return Workspace(
             settings=settings,
-            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name),
+            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, settings.digest()),
             archive=ROOT / settings.archive,
             annotations=ROOT / settings.annotations if settings.annotations else None,
             releases=Path(self.releases_root or RELEASES) / settings.name,

@@ -15,7 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.errors import DatasetError
-from pipelines.stages.ingest_rules import QUARANTINE_REASONS, check_identity, task_fault, text_of
+from pipelines.stages.ingest_rules import (
+    ALWAYS_QUARANTINED,
+    QUARANTINE_REASONS,
+    check_identity,
+    task_fault,
+    text_of,
+)
 from pipelines.stages.ingest_schema import FieldMismatch, SchemaCounts, check_record, describe
 from pipelines.stages.json_archive import ArchiveReader, OnProgress, iter_elements
 from pipelines.stages.tables import read_metadata, read_rows, write_rows
@@ -230,7 +236,7 @@ class _Ingest:
         reason, field = task_fault(record)
         if not reason:
             return ""
-        if not self._lenient:
+        if not self._lenient and reason not in ALWAYS_QUARANTINED:
             raise DatasetError(
                 f"{QUARANTINE_REASONS[reason]}; --lenient sets the tasks of such rows aside",
                 record=index,

@@ -19,7 +19,10 @@ QUARANTINE_REASONS: Mapping[str, str] = {
     "simple_without_persona": "expected a persona beside the simple text, found none",
     "instruction_missing": "expected the full text of the task, found none",
     "instruction_asin_mismatch": "expected the asin of the product, found another one",
+    "no_target": "expected a target attribute or option, found none",
 }
+# Set aside without `lenient`: the row is as the source meant it, but a purchase of anything alike would win.
+ALWAYS_QUARANTINED = frozenset({"no_target"})
 
 
 def check_identity(index: int, record: Mapping[str, Any]) -> None:
@@ -60,7 +63,20 @@ def task_fault(record: Mapping[str, Any]) -> tuple[str, str]:
             return "instruction_missing", f"{where}.instruction"
         if text_of(instruction, "asin") not in ("", record["asin"]):
             return "instruction_asin_mismatch", f"{where}.asin"
+    return _missing_target(record)
+
+
+def _missing_target(record: Mapping[str, Any]) -> tuple[str, str]:
+    for position, instruction in enumerate(record.get("instructions") or ()):
+        if not has_target(instruction):
+            return "no_target", f"instructions[{position}].instruction_options"
     return "", ""
+
+
+def has_target(instruction: Mapping[str, Any]) -> bool:
+    """Whether a target attribute or option is left after blank ones are dropped (contract 7.5)."""
+    given = [*(instruction.get("attributes") or ()), *(instruction.get("instruction_options") or ())]
+    return any(isinstance(item, str) and item.strip() for item in given)
 
 
 def text_of(record: Mapping[str, Any], name: str) -> str:

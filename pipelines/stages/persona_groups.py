@@ -5,7 +5,6 @@ to which split is decided in `project_splits`. Source: prior art section 5.
 """
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +13,11 @@ import networkx as nx
 
 from pipelines.errors import DatasetError
 from shopsim_env.canonical import compact_json, sha256_text
+from shopsim_env.tasks.persona import USER_ID_NAMES
+from shopsim_env.text.normalize import fold
 
 GROUP_KEYS = ("asin", "instruction_simple", "instruction", "persona_fingerprint", "user_id")
 NORMALIZATION = "unicode-nfkc-casefold-whitespace-v1"
-_USER_ID_NAMES = ("userid", "user_id", "用户id", "用户_id")
 _REASONING_KEY = "__reasoning__"
 
 
@@ -45,7 +45,7 @@ class Group:
 
 def normalize_text(text: str) -> str:
     """NFKC, case folded, blank runs as one blank, trimmed."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(fold(text).split())
 
 
 def persona_fingerprint(persona: Mapping[str, Any]) -> str:
@@ -59,7 +59,7 @@ def user_id(persona: Mapping[str, Any]) -> str:
     Trailing separators stay, so that the published groups come out; a full-width comma equals an ASCII one.
     """
     for name, value in persona.items():
-        if normalize_text(str(name)).replace(" ", "") in _USER_ID_NAMES:
+        if normalize_text(str(name)).replace(" ", "") in USER_ID_NAMES:
             return "" if value is None else normalize_text(str(value))
     return ""
 

@@ -26,6 +26,7 @@ from pipelines.stages.split_allocation import (
 )
 from shopsim_env.canonical import compact_json, sha256_text
 
+PARTS = ("train", "val", "test")
 PROJECT_SPLITS_VERSION = "shopsimrl-persona-splits-v1"
 EXACT_POLICY = "exact-linked-components-v1"
 PROPORTIONAL_POLICY = "proportional-linked-components-v1"

@@ -9,19 +9,20 @@ import os
 import platform
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import ArtifactError
+from pipelines.errors import ConfigError
 from pipelines.stages.search_index import add_title_nouns
 from pipelines.stages.task_tables import write_task_tables
 from shopsim_env.canonical import pretty_json, sha256_file
 from shopsim_env.release import layout
-from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
+from shopsim_env.release.manifest import is_release_folder, manifest_bytes, read_manifest, release_id
 from shopsim_env.release.verify import verify_content, verify_files
+from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
 
 CURRENT = "current"
@@ -88,7 +89,7 @@ def publish_release(
         force: Allow `out` to replace another release.
 
     Raises:
-        ArtifactError: `out` holds something else and `force` is not given.
+        ConfigError: `out` holds something else and may not be replaced.
         ReleaseError: the staged release does not verify; nothing is published.
     """
     parent = root if out is None else out.parent
@@ -148,32 +149,32 @@ def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
     _write_text(staging / layout.METRICS, pretty_json(parts.metrics))
     for name, source in parts.exports.items():
         shutil.copyfile(source, staging / name)
-    with closing(layout.open_readonly(staging / layout.CATALOG)) as connection:
+    with closing(open_readonly(staging / layout.CATALOG)) as connection:
         counts["products"] = int(connection.execute("SELECT count(*) FROM product").fetchone()[0])
     return dict(sorted(counts.items()))
 
 
-_WRITERS: tuple[tuple[Callable[[str], bool], str], ...] = (
-    (lambda name: name == layout.CATALOG, "search_index"),
-    (lambda name: name == layout.SEARCH_ARRAYS, "search_arrays"),
-    (lambda name: name == layout.METRICS, "search_baseline"),
-    (lambda name: name == layout.CLEANED_EXPORT, "cleaned_v2"),
-    (lambda name: name == layout.CLEAN_MANIFEST_EXPORT, "clean_manifest"),
-    (lambda name: name == layout.EXCLUSIONS_EXPORT, "price_axis_exclusions"),
-    (lambda name: name == layout.SOURCE_SPLITS_EXPORT, "source_splits"),
-    (lambda name: name == layout.ANNOTATIONS_EXPORT, "price_annotations"),
-    (lambda name: name == layout.PERSONA_SPLITS_EXPORT, "persona_splits"),
-)
+# Files that one stage wrote as they are; the others are composed by the release itself.
+_WRITERS = {
+    layout.CATALOG: "search_index",
+    layout.SEARCH_ARRAYS: "search_arrays",
+    layout.METRICS: "search_baseline",
+    layout.CLEANED_EXPORT: "cleaned_v2",
+    layout.CLEAN_MANIFEST_EXPORT: "clean_manifest",
+    layout.EXCLUSIONS_EXPORT: "price_axis_exclusions",
+    layout.SOURCE_SPLITS_EXPORT: "source_splits",
+    layout.ANNOTATIONS_EXPORT: "price_annotations",
+    layout.PERSONA_SPLITS_EXPORT: "persona_splits",
+}
 
 
 def _entry(staging: Path, name: str) -> dict[str, Any]:
-    stage = next((stage for matches, stage in _WRITERS if matches(name)), "release")
     path = staging / name
     return {
         "bytes": path.stat().st_size,
         "sha256": sha256_file(path),
         "visibility": layout.visibility(name),
-        "stage": stage,
+        "stage": _WRITERS.get(name, "release"),
     }
 
 
@@ -191,16 +192,36 @@ def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool)
     if present.is_file() and sha256_file(present) == manifest_sha256:
         verify_files(final, read_manifest(final))
         return
-    if not force:
-        raise ArtifactError(
-            f"{final}: holds something else; nothing was changed. Give another --out, or --force to "
-            "replace it.",
-            code="would_overwrite",
-        )
+    check_replaceable(final, force=force)
     retired = final.with_name(f".retired-{os.getpid()}-{final.name}")
     final.rename(retired)
     staging.rename(final)
     shutil.rmtree(retired)
+
+
+def check_replaceable(final: Path, *, force: bool) -> None:
+    """Refuses to put a release where something stands that may not be replaced.
+
+    Args:
+        final: Folder of the release to be.
+        force: Allow another release to be replaced; anything else never is.
+
+    Raises:
+        ConfigError: code `would_overwrite`.
+    """
+    if not final.exists() and not final.is_symlink():
+        return
+    if not force:
+        raise ConfigError(
+            f"{final}: exists; nothing was changed. Give another --out, or --force to replace a release.",
+            code="would_overwrite",
+        )
+    if final.is_symlink() or not is_release_folder(final):
+        raise ConfigError(
+            f"{final}: expected a release to replace, found something else; nothing was changed. "
+            "Give another --out.",
+            code="would_overwrite",
+        )
 
 
 def _sync_tree(root: Path) -> None:

@@ -21,9 +21,10 @@ from pipelines.stages.search_metrics import (
 from shopsim_env.errors import TaskError
 from shopsim_env.private import Goal
 from shopsim_env.release import Release, load_release
-from shopsim_env.release.layout import CATALOG, SEARCH_ARRAYS, open_readonly
+from shopsim_env.release.layout import CATALOG, SEARCH_ARRAYS
 from shopsim_env.search.engines import SearchService
 from shopsim_env.search.fts5 import Fts5Engine
+from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import TOP_K
 
 NO_DOMAIN: Final = "(none)"

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pipelines.stages.search_postings import Postings, PostingsBuilder, compound_words
-from shopsim_env.release.layout import open_readonly
 from shopsim_env.search.arrays import (
     ALIGN,
     BLOCK,
@@ -29,6 +28,7 @@ from shopsim_env.search.arrays import (
     slot_count,
 )
 from shopsim_env.search.schema import FIELD_WEIGHTS
+from shopsim_env.sqlite import open_readonly
 
 Array = npt.NDArray[Any]
 _DOCUMENTS = f"SELECT asin, {', '.join(FIELD_WEIGHTS)} FROM products ORDER BY rowid"  # noqa: S608

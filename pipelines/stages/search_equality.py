@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from shopsim_env.release.layout import open_readonly
 from shopsim_env.search.documents import options_text
 from shopsim_env.search.engines import SearchService
 from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.result import SearchResult
+from shopsim_env.sqlite import open_readonly
 from shopsim_env.text.tokens import tokenize
 
 SEED: Final = 20261130

@@ -5,13 +5,13 @@ Belongs here: opening `catalog.sqlite` read-only and turning rows into products.
 """
 
 import json
-import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from shopsim_env.catalog.product import Product
 from shopsim_env.errors import ReleaseError, UsageError
+from shopsim_env.sqlite import open_readonly
 
 _TABLES = ("product", "title_noun")
 _SELECT = """
@@ -19,26 +19,6 @@ SELECT product.body, title_noun.nouns
 FROM product JOIN title_noun ON title_noun.id = product.id
 WHERE product.asin = ?
 """
-
-
-def open_readonly(path: Path) -> sqlite3.Connection:
-    """A connection that never writes and takes no lock; usable from any thread, one at a time.
-
-    Raises:
-        ReleaseError: The file is missing or not an SQLite database.
-    """
-    if not path.is_file():
-        raise ReleaseError(f"expected a catalogue at {path}, found no file", code="catalog_missing")
-    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise ReleaseError(
-            f"expected an SQLite database at {path}, found other bytes ({error})", code="catalog_unreadable"
-        ) from error
-    return connection
 
 
 class CatalogStore:

@@ -13,6 +13,7 @@ from shopsim_env.release import Release, layout, load_release
 from shopsim_env.search.engines import SearchService
 from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.measure import Timing, Variant, machine_facts, reference_search, time_variants
+from shopsim_env.sqlite import open_readonly
 from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
 
@@ -47,7 +48,7 @@ def measure(release: Release, count: int) -> dict[str, Any]:
     """Times every engine of this machine and compares what they rank."""
     root, kinds = release.path, task_texts(release, count)
     service = SearchService(Fts5Engine.open(root / layout.CATALOG), root / layout.SEARCH_ARRAYS, cache_hits=0)
-    with closing(service), closing(layout.open_readonly(root / layout.CATALOG)) as connection:
+    with closing(service), closing(open_readonly(root / layout.CATALOG)) as connection:
         choices = service.choices()
         engines = {choice.runs: choice.name for choice in choices if choice.name and choice.runs}
         variants: dict[str, Variant] = {

@@ -12,6 +12,7 @@ from typing import Any
 from shopsim_env.commands.output import add_common, add_release, show, show_json
 from shopsim_env.errors import UsageError
 from shopsim_env.release import Release, load_release
+from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.shop.env import Reset, ShopEnv, Step
 from shopsim_env.shop.oracle import solve
 
@@ -37,7 +38,7 @@ def register(subparsers: Any) -> None:
     )
     player.add_argument("--oracle", action="store_true", help="let the agent that knows the goal play")
     parser.add_argument("--brief", action="store_true", help="print actions and results, not whole pages")
-    parser.add_argument("--option-match", choices=("anchored", "paper"), default="anchored")
+    parser.add_argument("--option-match", choices=OPTION_RULES, default="anchored")
     add_release(parser)
     add_common(parser)
     parser.set_defaults(handler=run)

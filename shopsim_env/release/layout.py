@@ -6,13 +6,13 @@ The writer (`pipelines.stages.release`) and the readers share these definitions.
 import gzip
 import hashlib
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 from shopsim_env.canonical import compact_json, sha256_lines
 from shopsim_env.search.arrays import ArrayFile
+from shopsim_env.sqlite import open_readonly
 
 MANIFEST = "manifest.json"
 CATALOG = "catalog.sqlite"
@@ -30,6 +30,16 @@ PERSONA_SPLITS_EXPORT = "private/exports/persona_splits.v1.json"
 
 PRIVATE_FOLDER = "private/"
 REQUIRED_PUBLIC = (CATALOG, SEARCH_ARRAYS, TASKS, SPLITS, METRICS)
+REQUIRED = (
+    *REQUIRED_PUBLIC,
+    GOALS,
+    CLEANED_EXPORT,
+    CLEAN_MANIFEST_EXPORT,
+    EXCLUSIONS_EXPORT,
+    SOURCE_SPLITS_EXPORT,
+    ANNOTATIONS_EXPORT,
+    PERSONA_SPLITS_EXPORT,
+)
 
 # `instruction` is NULL for persona tasks: what only the standard mode shows of them lives with the goals.
 # Task ids number the source archive's products, so no public table may relate ids and asins.
@@ -50,12 +60,6 @@ CREATE TABLE goal(
 def visibility(name: str) -> str:
     """`private` for everything under the private folder, else `public`."""
     return "private" if name.startswith(PRIVATE_FOLDER) else "public"
-
-
-def open_readonly(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write and takes no locks: the file is known not to change."""
-    uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-    return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
 def _query_digest(name: str, sql: str) -> Callable[[Path], str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from shopsim_env.canonical import compact_json, pretty_json, sha256_text
 from shopsim_env.errors import ReleaseError
-from shopsim_env.release.layout import MANIFEST, REQUIRED_PUBLIC, visibility
+from shopsim_env.release.layout import MANIFEST, REQUIRED, REQUIRED_PUBLIC, visibility
 from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
 
 _KEYS = {
@@ -93,8 +93,9 @@ def read_manifest(root: Path) -> Manifest:
         )
     raw = path.read_bytes()
     payload = _parse(path, raw)
+    _check_shape(path, payload)
     _check_versions(path, payload)
-    files = _files(path, payload["files"])
+    files = _files(path, payload)
     expected = release_id(payload["components"], payload["tagger"], payload["content"])
     if payload["id"] != expected:
         raise ReleaseError(f"{path}: expected id {expected}, found {payload['id']}.", code="id_mismatch")
@@ -136,6 +137,46 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     return payload
 
 
+def is_release_folder(root: Path) -> bool:
+    """Whether `root` holds a manifest of ours, of any version and in any state."""
+    try:
+        payload = json.loads((root / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(payload, dict) and str(payload.get("schema_version", "")).startswith("shopsim-release-")
+
+
+_SHAPE: Mapping[str, type] = {
+    "assets": dict,
+    "components": dict,
+    "content": dict,
+    "counts": dict,
+    "dataset": str,
+    "files": dict,
+    "id": str,
+    "public_copy": bool,
+    "tagger": dict,
+    "tools": dict,
+}
+_ENTRY_SHAPE: Mapping[str, type] = {"bytes": int, "sha256": str, "visibility": str, "stage": str}
+
+
+def _check_shape(path: Path, payload: Mapping[str, Any]) -> None:
+    for name, kind in _SHAPE.items():
+        if not isinstance(payload[name], kind):
+            found = type(payload[name]).__name__
+            raise ReleaseError(
+                f"{path}: {name}: expected {kind.__name__}, found {found}.", code="manifest_altered"
+            )
+    for name, entry in payload["files"].items():
+        fits = isinstance(entry, dict) and entry.keys() == _ENTRY_SHAPE.keys()
+        if not fits or not all(isinstance(entry[key], kind) for key, kind in _ENTRY_SHAPE.items()):
+            raise ReleaseError(
+                f"{path}: file {name!r}: expected {sorted(_ENTRY_SHAPE)}, found another entry.",
+                code="manifest_altered",
+            )
+
+
 def _check_versions(path: Path, payload: Mapping[str, Any]) -> None:
     expected, found = component_versions(), payload["components"]
     for name in sorted(set(expected) | set(found)):
@@ -147,10 +188,14 @@ def _check_versions(path: Path, payload: Mapping[str, Any]) -> None:
             )
 
 
-def _files(path: Path, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, FileEntry]:
-    missing = [name for name in REQUIRED_PUBLIC if name not in entries]
+def _files(path: Path, payload: Mapping[str, Any]) -> dict[str, FileEntry]:
+    entries, public_copy = payload["files"], payload["public_copy"]
+    missing = [name for name in (REQUIRED_PUBLIC if public_copy else REQUIRED) if name not in entries]
     if missing:
         raise ReleaseError(f"{path}: expected entries for {missing}.", code="manifest_altered")
+    private = [name for name in entries if visibility(name) == "private"]
+    if public_copy and private:
+        raise ReleaseError(f"{path}: a public copy holds private files {private}.", code="manifest_altered")
     files = {name: FileEntry(**entry) for name, entry in entries.items()}
     for name, entry in files.items():
         if ".." in Path(name).parts or Path(name).is_absolute() or entry.visibility != visibility(name):

@@ -4,9 +4,9 @@ Rows are read from SQLite on demand, so opening costs the same for 800 and for t
 """
 
 import json
-import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,21 @@ from shopsim_env.errors import ReleaseError, SearchIndexError, UnknownTaskError,
 from shopsim_env.private import PrivateRelease
 from shopsim_env.release import layout
 from shopsim_env.release.manifest import Manifest, read_manifest
-from shopsim_env.release.verify import check_layout, has_receipt, verify_files, write_receipt
+from shopsim_env.release.verify import (
+    check_layout,
+    fingerprint,
+    has_receipt,
+    verify_content,
+    verify_files,
+    write_receipt,
+)
 from shopsim_env.search.cache import CacheStats
 from shopsim_env.search.engines import EngineChoice, SearchService
 from shopsim_env.search.explain import Explanation, explain
 from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.result import SearchResult
 from shopsim_env.search.where import ProductSet, Where, product_set
+from shopsim_env.sqlite import ReadOnlyDatabase
 from shopsim_env.tasks.model import Task
 from shopsim_env.tasks.splits import read_splits
 from shopsim_env.text.tokens import tokenize
@@ -35,29 +43,25 @@ class TaskTable(Mapping[int, Task]):
     """Public tasks by id, in ascending order, read on demand."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = layout.open_readonly(path)
-        self._lock = threading.Lock()
+        self._database = ReadOnlyDatabase(path)
 
     def __getitem__(self, task_id: int) -> Task:
-        if isinstance(task_id, bool) or not isinstance(task_id, int):
-            raise UnknownTaskError(f"a task id is an integer, found {task_id!r}")
+        if isinstance(task_id, bool) or not isinstance(task_id, int) or not 0 <= task_id < 2**63:
+            raise UnknownTaskError(f"a task id is an integer from 0, found {task_id!r}")
         row = self._one("SELECT task_id, instruction, instruction_simple, persona, labels FROM task", task_id)
         if row is None:
             raise UnknownTaskError(self._why_absent(task_id))
         return Task(row[0], row[1], row[2], row[3], tuple(json.loads(row[4])))
 
     def __iter__(self) -> Iterator[int]:
-        with self._lock:
-            rows = self._connection.execute("SELECT task_id FROM task ORDER BY task_id").fetchall()
-        return iter([row[0] for row in rows])
+        return iter([row[0] for row in self._database.rows("SELECT task_id FROM task ORDER BY task_id")])
 
     def __len__(self) -> int:
-        with self._lock:
-            return int(self._connection.execute("SELECT count(*) FROM task").fetchone()[0])
+        return int(self._database.rows("SELECT count(*) FROM task")[0][0])
 
     def close(self) -> None:
         """Closes the file."""
-        self._connection.close()
+        self._database.close()
 
     def _why_absent(self, task_id: int) -> str:
         row = self._one("SELECT reason FROM inactive_task", task_id)
@@ -66,9 +70,8 @@ class TaskTable(Mapping[int, Task]):
         return f"task {task_id} is not active in this release: {row[0]}"
 
     def _one(self, select: str, task_id: int) -> tuple[Any, ...] | None:
-        with self._lock:
-            row = self._connection.execute(f"{select} WHERE task_id = ?", (task_id,)).fetchone()
-        return tuple(row) if row else None
+        rows = self._database.rows(f"{select} WHERE task_id = ?", (task_id,))
+        return rows[0] if rows else None
 
 
 class Release:
@@ -79,14 +82,20 @@ class Release:
         self._manifest = manifest
         self.path = root
         self.id = manifest.id
-        self.tasks = TaskTable(root / layout.TASKS)
-        self._catalog = CatalogStore(root / layout.CATALOG)
-        self._search = self._open_search(root)
-        self._splits = read_splits(json.loads((root / layout.SPLITS).read_text(encoding="utf-8")))
         self._private: PrivateRelease | None = None
+        self._private_lock = threading.Lock()
+        self._splits = read_splits(json.loads((root / layout.SPLITS).read_text(encoding="utf-8")))
+        with ExitStack() as opened:
+            self.tasks = TaskTable(root / layout.TASKS)
+            opened.callback(self.tasks.close)
+            self._catalog = CatalogStore(root / layout.CATALOG)
+            opened.callback(self._catalog.close)
+            self._search = self._open_search(root)
+            # All three are open: they stay so until `close`.
+            opened.pop_all()
 
     def _open_search(self, root: Path) -> SearchService:
-        fts5 = Fts5Engine(layout.open_readonly(root / layout.CATALOG))
+        fts5 = Fts5Engine.open(root / layout.CATALOG)
         try:
             return SearchService(fts5, root / layout.SEARCH_ARRAYS)
         except SearchIndexError:
@@ -184,9 +193,10 @@ class Release:
                 f"{self.path}: a public copy holds no goals; open the full release to play episodes.",
                 code="public_copy",
             )
-        if self._private is None:
-            self._private = PrivateRelease(layout.open_readonly(self.path / layout.GOALS), self._catalog)
-        return self._private
+        with self._private_lock:
+            if self._private is None:
+                self._private = PrivateRelease(self.path / layout.GOALS, self._catalog)
+            return self._private
 
     def close(self) -> None:
         """Closes every file; further calls fail."""
@@ -209,7 +219,7 @@ def load_release(path: str | Path | None = None, *, verify: str = "receipt") -> 
     Args:
         path: Release folder; None opens the sample release that ships with the package.
         verify: "receipt" hashes every byte at the first open on this machine and later trusts unchanged
-            files; "full" hashes every byte now.
+            files; "full" hashes every byte now and recomputes the release id from the rows.
 
     Raises:
         ReleaseError: names the file, what was expected and what was found.
@@ -221,9 +231,9 @@ def load_release(path: str | Path | None = None, *, verify: str = "receipt") -> 
     manifest = read_manifest(root)
     check_layout(root, manifest)
     if verify == "full" or not has_receipt(root, manifest):
+        before = fingerprint(root, manifest)
         verify_files(root, manifest)
-        write_receipt(root, manifest)
-    try:
-        return Release(root, manifest)
-    except sqlite3.Error as error:
-        raise ReleaseError(f"{root}: cannot be opened: {error}", code="release_error") from error
+        write_receipt(root, before)
+    if verify == "full":
+        verify_content(root, manifest)
+    return Release(root, manifest)

@@ -6,6 +6,7 @@ or inode, later opens skip the hashing. It is the only file that the runtime wri
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from shopsim_env.canonical import compact_json, sha256_file, sha256_text
@@ -88,23 +89,29 @@ def has_receipt(root: Path, manifest: Manifest) -> bool:
         stored = json.loads(receipt_path(root).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return bool(stored == _fingerprint(root, manifest))
+    return bool(stored == fingerprint(root, manifest))
 
 
-def write_receipt(root: Path, manifest: Manifest) -> bool:
-    """Remembers a full verification; False where the cache cannot be written (then each open hashes)."""
+def write_receipt(root: Path, verified: Mapping[str, object]) -> bool:
+    """Remembers a full verification; False where the cache cannot be written (then each open hashes).
+
+    Args:
+        root: The release folder.
+        verified: Its fingerprint from before the hashing, so that a change in between is not covered.
+    """
     path = receipt_path(root)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(compact_json(_fingerprint(root, manifest)), encoding="utf-8")
+        temporary.write_text(compact_json(verified), encoding="utf-8")
         temporary.replace(path)
     except OSError:
         return False
     return True
 
 
-def _fingerprint(root: Path, manifest: Manifest) -> dict[str, object]:
+def fingerprint(root: Path, manifest: Manifest) -> dict[str, object]:
+    """What a receipt compares: the manifest, and size, times and inode of every file."""
     # The change time is there because a tool can set the modification time back, but not that one.
     stats = {name: (root / name).stat() for name in sorted(manifest.files)}
     return {

@@ -57,7 +57,9 @@ def match_option(
     if anchor is not None:
         same = canon(selected) == anchor
         return OptionMatch(same, how, "same_value" if same else "other_value")
-    why = why_not_filled(read_slots(required), read_slots(selected))
+    # Equal spellings meet each other even where a blank cuts their slots apart (`5.5 mm`, `5.5mm`).
+    equal = canon(selected) == canon(required)
+    why = "" if equal else why_not_filled(read_slots(required), read_slots(selected))
     return OptionMatch(not why, "slots", why or "filled")
 
 

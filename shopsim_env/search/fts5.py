@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from shopsim_env.catalog.store import open_readonly
 from shopsim_env.errors import SearchIndexError
 from shopsim_env.search.result import EMPTY_QUERY, OK, SearchResult, match_text
 from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FIELD_WEIGHTS, FTS_COLUMNS, check_index_manifest
 from shopsim_env.search.where import ProductSet
+from shopsim_env.sqlite import open_readonly
 from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shopsim_env.errors import EpisodeError, SearchIndexError, TaskError, UnknownTaskError, UsageError
+from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.reward.total import RewardDetail, score_purchase, unpurchased_detail
 from shopsim_env.shop.actions import parse_action
 from shopsim_env.shop.episode import ReleaseLike, Reset, Step
@@ -25,10 +26,9 @@ from shopsim_env.shop.tools import static_tools, tools_for
 from shopsim_env.tasks.model import Task
 from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION
 
-__all__ = ["FORCED_ENDS", "OPTION_MATCHES", "TASK_MODES", "Reset", "ShopEnv", "Step"]
+__all__ = ["FORCED_ENDS", "TASK_MODES", "Reset", "ShopEnv", "Step"]
 
 TASK_MODES = ("persona", "standard")
-OPTION_MATCHES = ("anchored", "paper")
 FORCED_ENDS = ("action_limit", "generation_length")
 
 
@@ -72,7 +72,7 @@ class ShopEnv:
     ) -> None:
         self._task_mode = _one_of("task_mode", task_mode, TASK_MODES)
         self._interaction_mode = _one_of("interaction_mode", interaction_mode, tuple(ACTION_LIMITS))
-        self._option_match = _one_of("option_match", option_match, OPTION_MATCHES)
+        self._option_match = _one_of("option_match", option_match, OPTION_RULES)
         self._limit = _limit(max_actions, ACTION_LIMITS[interaction_mode])
         self._split = None if split is None else _split(release.splits, split)
         self._release = release

@@ -6,7 +6,7 @@ Belongs here: the choice among the amounts of a text and the seed's order of sou
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from typing import Any
 
 from shopsim_env.errors import TaskError
@@ -16,6 +16,8 @@ from shopsim_env.tasks.budget_lexer import cut, fold_budget_text
 CEILING_KINDS = frozenset({"hard_upper", "approximate_upper", "annotated"})
 TOLERANCE = Decimal("1.1")
 _EIGHT_DECIMALS = Decimal("1e-8")
+# Any finite double has at most 309 digits before the point, and eight are kept behind it.
+_WIDE = Context(prec=400, rounding=ROUND_HALF_EVEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,10 @@ def task_budget(instruction_simple: str | None, instruction: str, price_upper: A
 
 def approximate_ceiling(amount: Decimal) -> Decimal:
     """`amount` plus 10 %, rounded once to eight decimals."""
-    upper = amount * TOLERANCE
+    upper = _WIDE.multiply(amount, TOLERANCE)
     exponent = upper.as_tuple().exponent
-    return upper.quantize(_EIGHT_DECIMALS) if isinstance(exponent, int) and exponent < -8 else upper
+    coarse = not isinstance(exponent, int) or exponent >= -8
+    return upper if coarse else _WIDE.quantize(upper, _EIGHT_DECIMALS)
 
 
 def _read_price_upper(value: Any) -> Decimal:

@@ -6,14 +6,14 @@ comma) stay as they are.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from shopsim_env.canonical import compact_json
 from shopsim_env.errors import TaskError
+from shopsim_env.text.normalize import fold
 
-_USER_IDS = frozenset({"userid", "user_id", "用户id", "用户_id"})
+USER_ID_NAMES = frozenset({"userid", "user_id", "用户id", "用户_id"})
 _REASONING = ("reason", "推理")
 _TIME_ENDINGS = ("时间", "日期", "timestamp", "_at", "_time")
 _MOMENT = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}[0-9:.Z+\-]*[,\s]*")
@@ -77,7 +77,7 @@ def _filtered(value: Any, keep: _Keep) -> Any:
 
 def _is_private_key(key: str) -> bool:
     name = _plain(key)
-    if name in _USER_IDS or any(word in name for word in _REASONING):
+    if name in USER_ID_NAMES or any(word in name for word in _REASONING):
         return True
     return name.endswith(_TIME_ENDINGS)
 
@@ -90,4 +90,4 @@ def _is_private_value(value: Any, forbidden: str) -> bool:
 
 def _plain(text: str) -> str:
     """NFKC, case folded, without blanks."""
-    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return "".join(fold(text).split())

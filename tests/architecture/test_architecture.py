@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,11 @@ import yaml
 from places import ROOT
 
 import shopsim_env
+from assets._code_version import _closure
 from pipelines.settings import configured_datasets
+from pipelines.stages.price_axes import MAX_PRICE_AXES
 from shopsim_env import versions
+from shopsim_env.reward.total import RewardDetail
 from shopsim_env.search.schema import FIELD_WEIGHTS
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -65,7 +69,12 @@ def test_environment_json_freezes_the_versions_in_the_code() -> None:
     assert frozen["reward"]["version"] == versions.REWARD_VERSION
     assert frozen["reward"]["paper_version"] == versions.PAPER_REWARD_VERSION
     assert frozen["episode_limits"] == versions.ACTION_LIMITS
-    assert frozen["catalog_filter"]["version"] == versions.CATALOG_FILTER_VERSION
+    assert frozen["catalog_filter"] == {
+        "version": versions.CATALOG_FILTER_VERSION,
+        "max_price_affecting_axes": MAX_PRICE_AXES,
+    }
+    assert set(frozen["reward"]["reported_metrics"]) <= {item.name for item in fields(RewardDetail)}
+    assert frozen["reward"]["primary"] == "r_strict"
     assert frozen["budget_parser_version"] == versions.BUDGET_PARSER_VERSION
     assert frozen["variant_price_version"] == versions.VARIANT_PRICE_VERSION
     assert frozen["observation_version"] == versions.OBSERVATION_VERSION
@@ -127,6 +136,23 @@ def test_module_says_what_belongs_in_it_and_stays_small(path: Path) -> None:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is longer than 50 lines"
+
+
+def test_asset_functions_are_wiring() -> None:
+    """At most 25 lines each, decorators apart: read inputs, call one stage, hand over the result."""
+    for path in (ROOT / "assets").glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and any(
+                "asset" in ast.dump(item) for item in node.decorator_list
+            ):
+                assert (node.end_lineno or 0) - node.lineno < 25, f"{path.name}: {node.name}"
+
+
+def test_code_versions_reach_the_rules_that_an_asset_depends_on() -> None:
+    assert "shopsim_env.catalog.product" in _closure(["pipelines.stages.price_axes"])
+    assert "shopsim_env.text.normalize" in _closure(["pipelines.stages.search_index"])
+    assert "shopsim_env.tasks.persona" in _closure(["pipelines.stages.release"])
+    assert not any(name.startswith("assets") for name in _closure(["pipelines.stages.release"]))
 
 
 def test_dagster_modules_do_not_postpone_annotations() -> None:

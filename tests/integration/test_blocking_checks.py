@@ -321,6 +321,25 @@ def test_a_broken_group_stops_the_release(tmp_path: Path) -> None:
     assert not (tmp_path / "releases").exists()
 
 
+def test_a_published_release_that_was_altered_fails_its_check(built: Built, tmp_path: Path) -> None:
+    run_config = built.config(tmp_path)
+    shutil.copytree(built.folder / "artifacts", tmp_path / "artifacts")
+    shutil.copytree(built.folder / "releases", tmp_path / "releases", symlinks=True)
+    splits = tmp_path / "releases" / "small" / "current" / "splits.json"
+    splits.write_bytes(splits.read_bytes().replace(b"2", b"3", 1))
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [*defs.assets, *defs.asset_checks],
+            selection=dg.AssetSelection.checks_for_assets(dg.AssetKey("release")),
+            resources={"workspace": WorkspaceResource(**run_config)},
+            instance=instance,
+            raise_on_error=False,
+        )
+    (evaluation,) = result.get_asset_check_evaluations()
+    assert (evaluation.check_name, evaluation.passed) == ("release_verifies", False)
+    assert "splits.json" in evaluation.metadata["problems"].value[0]
+
+
 def test_every_check_has_a_planted_fault() -> None:
     declared = {(asset, check) for asset in PARENTS for check in required_checks(asset)}
     planted = {(asset, check) for asset, check, _ in FAULTS}
@@ -329,3 +348,6 @@ def test_every_check_has_a_planted_fault() -> None:
         ("persona_splits", "groups_never_broken"),
     }
     assert declared - planted == needs_other_data
+    # `release_verifies` leaves no receipt, so it is not among the declared; its fault stands above.
+    names = {spec.name for checks in defs.asset_checks for spec in checks.check_specs}
+    assert names == {check for _, check in declared} | {"release_verifies"}

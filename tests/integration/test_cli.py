@@ -95,6 +95,7 @@ def test_play_by_oracle_shows_no_goal_before_the_end(
         (("play", "--task", "1"), "multiple_price_affecting_axes"),
         (("play", "--task", "99"), "not in this release"),
         (("play", "--split", "nope"), "source/standard_train"),
+        (("play", "--task", str(2**70)), "an integer from 0"),
         (("play", "--task", "2", "--script", "missing.txt"), "missing.txt"),
     ],
 )
@@ -102,7 +103,7 @@ def test_wrong_requests_say_what_is_wrong(
     small_release: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], named: str
 ) -> None:
     code, out, err = shopsim(capsys, *arguments, "--release", small_release)
-    assert code in (1, 2)
+    assert code == 2
     assert out == ""
     assert named in err
 
@@ -136,14 +137,47 @@ def test_build_then_refuse_to_overwrite(
     before = (out / "manifest.json").read_bytes()
     fewer = write_records(tmp_path / "fewer.json.gz", small_records()[:-1])
     again = ("build", "--dataset", "small", "--raw", fewer, "--data", tmp_path / "data", "--out", out)
-    code, printed, _ = shopsim(capsys, *again, "--runtime-regex-task-id", "all")
-    assert code == 1
-    assert "holds something else" in printed
+    code, printed, err = shopsim(capsys, *again, "--runtime-regex-task-id", "all")
+    assert (code, printed) == (2, "")
+    assert "exists; nothing was changed" in err
     assert (out / "manifest.json").read_bytes() == before
     code, printed, _ = shopsim(capsys, *again, "--runtime-regex-task-id", "all", "--force")
     assert code == 0
     assert (out / "manifest.json").read_bytes() != before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link"])
+def test_force_replaces_releases_only(
+    small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    target = tmp_path / "target"
+    if kind == "folder":
+        target.mkdir()
+        (target / "thesis.txt").write_text("years of work")
+    elif kind == "file":
+        target.write_text("years of work")
+    else:
+        target.symlink_to(small_release)
+    code, _, err = shopsim(capsys, "build", "--out", target, "--force")
+    assert code == 2
+    assert "expected a release to replace" in err
+    if kind == "folder":
+        assert (target / "thesis.txt").read_text() == "years of work"
+    assert (small_release / "manifest.json").is_file()
+
+
+def test_sample_refuses_to_replace_any_of_its_three_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.truth.json").write_text("mine")
+    out = ("sample", "--out", tmp_path / "x.raw.json.gz", "--products", "3")
+    code, _, err = shopsim(capsys, *out)
+    assert (code, "x.truth.json" in err) == (2, True)
+    assert (tmp_path / "x.truth.json").read_text() == "mine"
+    code, printed, _ = shopsim(capsys, *out, "--force", "--json")
+    assert code == 0
+    assert json.loads(printed)["archive"] == str(tmp_path / "x.raw.json.gz")
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,15 @@ def public_texts(env: ShopEnv, release: Release, task_id: int) -> Iterator[str]:
     start = env.reset(task_id)
     yield json.dumps([start.observation, start.observation_state, start.user_persona], ensure_ascii=False)
     yield json.dumps(env.tools(), ensure_ascii=False)
-    for action in (f"search[{start.task_instruction}]", "click[nothing]", "buy now", "search[again]"):
+    gold = release.private().goal(task_id).product
+    actions = [f"search[{gold.title}]", f"click[{gold.asin}]", "click[nothing]"]
+    actions += [f"click[{axis.name}={axis.values[0].public}]" for axis in gold.axes]
+    for action in [*actions, "click[buy now]"]:
         step = env.step(action)
         yield json.dumps([step.observation, step.observation_state, step.reward_detail], ensure_ascii=False)
         yield json.dumps([step.action_feedback, dict(step.info), env.tools()], ensure_ascii=False)
         yield repr(step)
+    assert step.done, "the gold product was opened and bought, whatever its options"
 
 
 def test_no_page_shows_the_full_text_of_a_persona_task_or_its_uid(release: Release) -> None:

@@ -9,10 +9,11 @@ Source: seed section on offline cleaning, prior art section 4.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from pipelines.errors import DatasetError
+from shopsim_env.tasks.budget import TOLERANCE, approximate_ceiling
 
 ANNOTATION_VERSION = "qwen-persona-price-upper-v3"
 FALLBACK_VERSION = "runtime-regex-fallback-v1"
@@ -26,11 +27,6 @@ SIMPLE_FIELD = "instruction_simple"
 FULL_FIELD = "instruction"
 SOURCE_FIELDS = (SIMPLE_FIELD, FULL_FIELD)
 ANSWER_KEYS = frozenset(("task_id", "kind", "amount", "evidence"))
-
-APPROXIMATE_MULTIPLIER = Decimal("1.1")
-_UPPER_STEP = Decimal("1e-8")
-# Any finite double has at most 309 digits before the point, and eight are kept behind it.
-_WIDE = Context(prec=400, rounding=ROUND_HALF_EVEN)
 
 
 class AnnotationError(DatasetError):
@@ -77,9 +73,7 @@ class Annotation:
             "source_field": self.source_field,
             "price_upper": _number(self.price_upper),
             "annotation_version": ANNOTATION_VERSION,
-            "approximate_upper_multiplier": (
-                float(APPROXIMATE_MULTIPLIER) if self.kind == "approximate_upper" else None
-            ),
+            "approximate_upper_multiplier": (float(TOLERANCE) if self.kind == "approximate_upper" else None),
         }
         if self.kind == FALLBACK_KIND:
             record["annotation_version"] = FALLBACK_VERSION
@@ -116,7 +110,7 @@ def price_upper(kind: str, amount: Decimal | None) -> Decimal | None:
         return None
     if kind == "hard_upper":
         return amount
-    return _WIDE.quantize(_WIDE.multiply(amount, APPROXIMATE_MULTIPLIER), _UPPER_STEP)
+    return approximate_ceiling(amount)
 
 
 def fallback_annotation(missing_field: str) -> Annotation:

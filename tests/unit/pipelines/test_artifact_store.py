@@ -8,6 +8,8 @@ import pytest
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import ArtifactStore
 
+CODE = {"a": "1", "b": "1"}
+
 
 def write(store: ArtifactStore, asset: str, text: str, parents: tuple[str, ...] = ()) -> None:
     store.write(asset, f"{asset}.txt", lambda path: path.write_text(text), code_version="1", parents=parents)
@@ -71,13 +73,13 @@ def test_failing_writer_leaves_the_old_artifact(store: ArtifactStore) -> None:
 def test_release_needs_a_receipt_for_the_very_bytes(store: ArtifactStore) -> None:
     write(store, "a", "one")
     with pytest.raises(ArtifactError, match="'holds' has not passed") as caught:
-        store.require_checks({"a": ["holds"]})
+        store.require_checks({"a": ["holds"]}, CODE)
     assert caught.value.code == "check_missing"
     store.record_check("a", "holds")
-    store.require_checks({"a": ["holds"]})
+    store.require_checks({"a": ["holds"]}, CODE)
     write(store, "a", "two")
     with pytest.raises(ArtifactError, match="'holds' has not passed"):
-        store.require_checks({"a": ["holds"]})
+        store.require_checks({"a": ["holds"]}, CODE)
 
 
 def test_release_refuses_an_artifact_built_from_an_older_input(store: ArtifactStore) -> None:
@@ -85,12 +87,22 @@ def test_release_refuses_an_artifact_built_from_an_older_input(store: ArtifactSt
     write(store, "b", "three", parents=("a",))
     write(store, "a", "two")
     with pytest.raises(ArtifactError, match="was built from a") as caught:
-        store.require_checks({"b": []})
+        store.require_checks({"b": []}, CODE)
     assert caught.value.code == "artifact_stale"
+
+
+def test_release_refuses_an_artifact_of_other_code_or_settings(store: ArtifactStore) -> None:
+    write(store, "a", "one")
+    with pytest.raises(ArtifactError, match="was built from code 1, which is now 2") as caught:
+        store.require_checks({"a": []}, {"a": "2"})
+    assert caught.value.code == "artifact_stale"
+    other = ArtifactStore(store.root, "f" * 64)
+    with pytest.raises(ArtifactError, match="was built from settings"):
+        other.require_checks({"a": []}, CODE)
 
 
 def test_asset_names_may_have_parts(store: ArtifactStore) -> None:
     store.write("split/val", "split_val.json", lambda path: path.write_text("[]"), code_version="1")
     store.record_check("split/val", "holds")
-    store.require_checks({"split/val": ["holds"]})
+    store.require_checks({"split/val": ["holds"]}, {"split/val": "1"})
     assert store.path("split/val").read_text() == "[]"

@@ -398,6 +398,29 @@ def test_lenient_quarantines_the_row_and_loses_nothing(
     assert rows[1].record == record
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize(("attributes", "options"), [([], []), ([""], [" "]), (None, None)])
+def test_a_task_without_any_target_is_always_set_aside(
+    tmp_path: Path, lenient: bool, attributes: Any, options: Any
+) -> None:
+    """Contract 7.5: a purchase of anything alike would win it. It refuses no archive."""
+    empty = product("2", instructions=[instruction(attributes=attributes, instruction_options=options)])
+    rows = raw_rows(tmp_path, [product("1"), empty], lenient=lenient)
+    assert [row.quarantine for row in rows] == ["", "no_target"]
+
+
+@pytest.mark.parametrize(("attributes", "options"), [(["防水"], []), ([], ["暖光"]), (["", "防水"], None)])
+def test_one_target_is_enough(tmp_path: Path, attributes: Any, options: Any) -> None:
+    task = instruction(attributes=attributes, instruction_options=options)
+    (row,) = raw_rows(tmp_path, [product(instructions=[task])])
+    assert row.quarantine == ""
+
+
+def test_a_refusal_is_not_hidden_by_a_missing_target(tmp_path: Path) -> None:
+    record = product(instructions=[instruction(attributes=[], instruction_options=[]), instruction("", None)])
+    assert refused_records(tmp_path, record).code == "instruction_missing"
+
+
 def test_a_persona_without_any_task_is_no_fault(tmp_path: Path) -> None:
     (row,) = raw_rows(tmp_path, [product(instructions=None, user_persona=PERSONA)])
     assert (row.has_persona, row.instruction_count, row.quarantine) == (True, 0, "")

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.errors import ArtifactError, DatasetError
 from pipelines.stages.search_index import add_title_nouns, build_search_index
-from shopsim_env.canonical import compact_json, sha256_bytes, sha256_lines
+from shopsim_env.canonical import compact_json, sha256_file, sha256_lines
 from shopsim_env.catalog.schema import public_record
 from shopsim_env.search.schema import index_manifest
 
@@ -74,11 +74,11 @@ def test_file_depends_on_the_rows_alone(tmp_path: Path) -> None:
     forward, backward = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
     build_search_index(records(200), forward)
     build_search_index(iter(records(200)[::-1]), backward)
-    assert sha256_bytes(forward.read_bytes()) == sha256_bytes(backward.read_bytes())
+    assert sha256_file(forward) == sha256_file(backward)
     nouns = {row["asin"]: ("杯子", row["asin"]) for row in records(200)}
     add_title_nouns(forward, nouns)
     add_title_nouns(backward, dict(reversed(nouns.items())))
-    assert sha256_bytes(forward.read_bytes()) == sha256_bytes(backward.read_bytes())
+    assert sha256_file(forward) == sha256_file(backward)
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["a.sqlite", "b.sqlite"]
 
 

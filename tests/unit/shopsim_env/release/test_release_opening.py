@@ -15,7 +15,7 @@ from shopsim_env.errors import ReleaseError, TaskError, UnknownTaskError, UsageE
 from shopsim_env.release import load_release
 from shopsim_env.release.layout import LOGICAL_PARTS, visibility
 from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
-from shopsim_env.release.verify import has_receipt, receipt_path, verify_content
+from shopsim_env.release.verify import has_receipt, receipt_path, verify_files
 
 CANARIES = (
     builds.CANARY_FULL,
@@ -70,6 +70,7 @@ def test_unknown_and_excluded_tasks_are_typed_errors(small_release: Path) -> Non
             release.tasks[99]
         with pytest.raises(UnknownTaskError, match="an integer"):
             release.tasks["0"]
+        assert str(UnknownTaskError("as it is")) == "as it is", "not quoted as a KeyError would be"
         assert 99 not in release.tasks
         with pytest.raises(UsageError) as caught:
             release.product("1")
@@ -108,6 +109,24 @@ def test_no_private_string_in_a_public_file(small_release: Path) -> None:
     public = (small_release / "catalog.sqlite").read_bytes() + (small_release / "tasks.sqlite").read_bytes()
     assert b"shopsim-" not in public, "a task uid hashes the gold asin: a guesser could try them all"
     assert b"source_product_index" not in public, "it equals the task id"
+
+
+def test_ids_beyond_any_table_are_unknown(small_release: Path) -> None:
+    with load_release(small_release) as release:
+        for number in (2**70, -1, True, None):
+            assert number not in release.tasks
+
+
+def test_a_closed_release_says_so(small_release: Path) -> None:
+    release = load_release(small_release)
+    goals = release.private()
+    release.close()
+    release.close()
+    with pytest.raises(ReleaseError, match="closed") as caught:
+        release.tasks[0]
+    assert caught.value.code == "closed"
+    with pytest.raises(ReleaseError, match="closed"):
+        goals.goal(0)
 
 
 def test_private_types_do_not_print_their_content(small_release: Path) -> None:
@@ -179,6 +198,11 @@ def rewrite(root: Path, **changes: object) -> None:
         ({"id": "0" * 64}, "id_mismatch"),
         ({"surprise": 1}, "manifest_altered"),
         ({"content__products": "0" * 64}, "id_mismatch"),
+        ({"components": None}, "manifest_altered"),
+        ({"files": []}, "manifest_altered"),
+        ({"public_copy": "yes"}, "manifest_altered"),
+        ({"public_copy": True}, "manifest_altered"),
+        ({"files": {}}, "manifest_altered"),
     ],
 )
 def test_a_rewritten_manifest_is_refused(copy: Path, change: dict[str, object], code: str) -> None:
@@ -203,17 +227,31 @@ def test_manifest_cannot_point_outside(copy: Path) -> None:
         read_manifest(copy)
 
 
-def test_rows_changed_together_with_hashes_still_break_the_id(copy: Path) -> None:
-    """A forger who fixes file hashes cannot keep the id: it is made of the rows."""
-    with closing(sqlite3.connect(copy / "tasks.sqlite")) as connection, connection:
-        connection.execute("UPDATE task SET instruction_simple = '便宜' WHERE task_id = 0")
-    payload = json.loads((copy / "manifest.json").read_text())
-    data = (copy / "tasks.sqlite").read_bytes()
-    payload["files"]["tasks.sqlite"] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    (copy / "manifest.json").write_bytes(manifest_bytes(payload))
-    manifest = read_manifest(copy)
-    with pytest.raises(ReleaseError, match=r"tasks\.sqlite.*'tasks'") as caught:
-        verify_content(copy, manifest)
+def forge(root: Path, name: str, statement: str) -> None:
+    """Changes rows and mends the manifest's hashes, as a forger would."""
+    with closing(sqlite3.connect(root / name)) as connection, connection:
+        connection.execute(statement)
+    payload = json.loads((root / "manifest.json").read_text())
+    data = (root / name).read_bytes()
+    payload["files"][name] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (root / "manifest.json").write_bytes(manifest_bytes(payload))
+
+
+@pytest.mark.parametrize(
+    ("name", "statement", "part"),
+    [
+        ("tasks.sqlite", "UPDATE task SET instruction_simple = '便宜' WHERE task_id = 0", "tasks"),
+        ("private/goals.sqlite", "UPDATE goal SET options = '[]'", "goals"),
+        ("catalog.sqlite", "UPDATE title_noun SET nouns = '[]'", "title_nouns"),
+    ],
+)
+def test_rows_changed_together_with_hashes_still_break_the_id(
+    copy: Path, name: str, statement: str, part: str
+) -> None:
+    forge(copy, name, statement)
+    verify_files(copy, read_manifest(copy))
+    with pytest.raises(ReleaseError, match=f"{name}.*'{part}'") as caught:
+        load_release(copy, verify="full")
     assert caught.value.code == "content_mismatch"
 
 

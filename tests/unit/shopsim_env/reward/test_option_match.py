@@ -67,6 +67,8 @@ def test_what_an_alternative_value_lacks(required: str, selected: str, why: str)
     ("required", "selected"),
     [
         ("Type-C", "type-c"),
+        ("5.5 mm", "5.5mm"),
+        ("黑 色", "黑色"),
         ("ＸＬ", "XL"),
         ("灯/支架 XL", "灯 | 支架 xl"),
         ("深空灰256GB", "256GB 深空灰 2024"),
