@@ -13,7 +13,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 # pip's own output is kept quiet; what it has to say about an error still appears.
-$(VENV)/.ready: requirements.lock pyproject.toml
+$(VENV)/.ready: requirements.lock pyproject.toml setup.py $(wildcard shopsim_env/search/kernel/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
 	  { echo "the lock file is for Python 3.11: PYTHON=/path/to/python3.11 make ..."; exit 2; }
 	@echo "setting up $(VENV) from requirements.lock (about 2 minutes the first time)"

@@ -66,4 +66,5 @@ def _path(module: str) -> Path | None:
     except ModuleNotFoundError:
         # `from package.module import name` was tried as if `name` were a module.
         return None
-    return Path(spec.origin) if spec and spec.origin else None
+    # The compiled search kernel is there or not; every engine gives the same hits, so it does not count.
+    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None

@@ -51,6 +51,7 @@ PARENTS = (
     "split/val",
     "split/test",
     "search_index",
+    "search_arrays",
     "search_baseline",
 )
 
@@ -130,6 +131,7 @@ def _parts(work: Workspace) -> ReleaseParts:
     nouns = read_nouns(work.store.path("title_nouns"))
     return ReleaseParts(
         catalog=work.store.path("search_index"),
+        search_arrays=work.store.path("search_arrays"),
         title_nouns=nouns.nouns,
         tagger={
             "name": nouns.tagger_name,

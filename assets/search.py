@@ -1,5 +1,6 @@
 """Group `search`: the FTS5 index and how well it finds the tasks' own products."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,17 @@ from assets._materialize import OWNERS, Facts, materialize
 from pipelines.errors import ConfigError
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.search_arrays import build_search_arrays
 from pipelines.stages.search_index import build_search_index
 from pipelines.stages.search_metrics import TaskQuery, rank_golds, summarise
 from shopsim_env.canonical import pretty_json
+from shopsim_env.search.engines import SearchService
 from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.schema import FTS_COLUMNS
-from shopsim_env.sqlite import open_readonly
 
 INDEX = code_version("search_index", "pipelines.stages.search_index")
-BASELINE = code_version("search_baseline", "pipelines.stages.search_metrics", "shopsim_env.search.fts5")
+ARRAYS = code_version("search_arrays", "pipelines.stages.search_arrays")
+BASELINE = code_version("search_baseline", "pipelines.stages.search_metrics", "shopsim_env.search.engines")
 _SPLIT_ASSETS = ("source_splits", "persona_splits")
 
 
@@ -48,7 +51,27 @@ def search_index(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
 
 @dg.asset(
-    deps=["search_index", "cleaned_v2", *_SPLIT_ASSETS],
+    deps=["search_index"],
+    group_name="search",
+    owners=OWNERS,
+    kinds={"python", "numpy"},
+    code_version=ARRAYS,
+)
+def search_arrays(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Arrays of the fast engine: every (token, product) contribution of FTS5's bm25, computed once."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        with work.progress("search_arrays") as on_progress:
+            report = build_search_arrays(work.store.path("search_index"), path, on_progress)
+        numbers = {name: value for name, value in asdict(report).items() if name not in ("products", "bytes")}
+        return Facts(report.products, numbers=numbers)
+
+    return materialize(work, "search_arrays", "arrays.bin", ARRAYS, write, parents=("search_index",))
+
+
+@dg.asset(
+    deps=["search_index", "search_arrays", "cleaned_v2", *_SPLIT_ASSETS],
     group_name="search",
     owners=OWNERS,
     kinds={"python", "json"},
@@ -68,7 +91,7 @@ def search_baseline(workspace: WorkspaceResource) -> dg.MaterializeResult:
         ]
         return Facts(len(metrics), preview=preview, bars=_recall_bars(metrics), columns={"split": "object"})
 
-    parents = ("search_index", "cleaned_v2", *_SPLIT_ASSETS)
+    parents = ("search_index", "search_arrays", "cleaned_v2", *_SPLIT_ASSETS)
     return materialize(work, "search_baseline", "search_baseline.json", BASELINE, write, parents=parents)
 
 
@@ -96,7 +119,8 @@ def _measure(work: Workspace) -> dict[str, Any]:
         raise ConfigError(f"baseline.splits: expected some of {sorted(members)}, found {unknown}")
     wanted = {name: members[name] for name in work.settings.baseline.splits}
     needed = {task_id for ids in wanted.values() for task_id in ids}
-    engine = Fts5Engine(open_readonly(work.store.path("search_index")))
+    fts5 = Fts5Engine.open(work.store.path("search_index"))
+    engine = SearchService(fts5, work.store.path("search_arrays"), cache_hits=0)
     try:
         with work.progress("search_baseline") as on_progress:
             outcomes = rank_golds(engine, _queries(work, needed), on_progress=on_progress)

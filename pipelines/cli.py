@@ -1,4 +1,4 @@
-"""Pipeline commands of `shopsim`, available in a checkout: `build` and `sample`.
+"""Pipeline commands of `shopsim`, available in a checkout: `build`, `sample` and `baseline`.
 
 Registration imports nothing heavy; Dagster is loaded when a command runs.
 """
@@ -18,6 +18,7 @@ def register(subparsers: Any) -> None:
     """Adds the pipeline commands to the `shopsim` parser."""
     _register_build(subparsers)
     _register_sample(subparsers)
+    _register_baseline(subparsers)
 
 
 def _register_build(subparsers: Any) -> None:
@@ -69,6 +70,15 @@ def _register_sample(subparsers: Any) -> None:
     parser.add_argument("--force", action="store_true", help="replace existing files")
     add_common(parser)
     parser.set_defaults(handler=_sample)
+
+
+def _register_baseline(subparsers: Any) -> None:
+    parser = subparsers.add_parser("baseline", help="search baseline of one split of a release")
+    parser.add_argument("release", metavar="RELEASE", help="release folder with its private part")
+    parser.add_argument("--split", required=True, metavar="NAME", help="source/NAME or project/NAME")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default 1)")
+    add_common(parser)
+    parser.set_defaults(handler=_baseline)
 
 
 def _build(arguments: argparse.Namespace) -> int:
@@ -136,6 +146,21 @@ def _sample(arguments: argparse.Namespace) -> int:
         show_json(report)
     else:
         show(f"{name:<14} {value}" for name, value in report.items())
+    return 0
+
+
+def _baseline(arguments: argparse.Namespace) -> int:
+    from pipelines.baseline_report import baseline_lines
+    from pipelines.errors import ConfigError
+    from pipelines.stages.release_baseline import measure_split
+
+    if arguments.workers < 1:
+        raise ConfigError(f"--workers: expected at least 1, found {arguments.workers}")
+    report = measure_split(Path(arguments.release), arguments.split, workers=arguments.workers)
+    if arguments.json:
+        show_json(report)
+    else:
+        show(baseline_lines(report))
     return 0
 
 

@@ -1,35 +1,75 @@
 """A Chinese shopping environment for training and evaluating agents.
 
 The public surface is what `__all__` names; everything else may change. Importing reads no file and opens no
-connection.
+connection; a name is imported when it is first used, so that a process that only searches loads no more.
 """
 
-from shopsim_env.catalog.price_axes import price_axes
-from shopsim_env.catalog.prices import PriceResolution, resolve_price
-from shopsim_env.catalog.product import Product
-from shopsim_env.errors import (
-    EpisodeError,
-    ObservationError,
-    ReleaseError,
-    SearchIndexError,
-    ShopSimError,
-    TaskError,
-    UnknownTaskError,
-    UsageError,
-)
-from shopsim_env.release import Release, load_release
-from shopsim_env.reward.option import OptionMatch, match_option
-from shopsim_env.reward.total import RewardDetail, score_purchase
-from shopsim_env.search.result import SearchHit, SearchResult
-from shopsim_env.shop.actions import AskShopper, Click, Search
-from shopsim_env.shop.env import Reset, ShopEnv, Step
-from shopsim_env.shop.render import render_observation_state
-from shopsim_env.tasks.budget import Budget, parse_budget, task_budget
-from shopsim_env.tasks.model import Task
-from shopsim_env.text.normalize import normalize_query
-from shopsim_env.text.tokens import tokenize
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shopsim_env.versions import __version__ as __version__
 
+if TYPE_CHECKING:
+    from shopsim_env.catalog.price_axes import price_axes
+    from shopsim_env.catalog.prices import PriceResolution, resolve_price
+    from shopsim_env.catalog.product import Product
+    from shopsim_env.errors import (
+        EpisodeError,
+        ObservationError,
+        ReleaseError,
+        SearchIndexError,
+        ShopSimError,
+        TaskError,
+        UnknownTaskError,
+        UsageError,
+    )
+    from shopsim_env.release import Release, load_release
+    from shopsim_env.reward.option import OptionMatch, match_option
+    from shopsim_env.reward.total import RewardDetail, score_purchase
+    from shopsim_env.search.result import SearchHit, SearchResult
+    from shopsim_env.shop.actions import AskShopper, Click, Search
+    from shopsim_env.shop.env import Reset, ShopEnv, Step
+    from shopsim_env.shop.render import render_observation_state
+    from shopsim_env.tasks.budget import Budget, parse_budget, task_budget
+    from shopsim_env.tasks.model import Task
+    from shopsim_env.text.normalize import normalize_query
+    from shopsim_env.text.tokens import tokenize
+
+_HOMES = {
+    "AskShopper": "shopsim_env.shop.actions",
+    "Budget": "shopsim_env.tasks.budget",
+    "Click": "shopsim_env.shop.actions",
+    "EpisodeError": "shopsim_env.errors",
+    "ObservationError": "shopsim_env.errors",
+    "OptionMatch": "shopsim_env.reward.option",
+    "PriceResolution": "shopsim_env.catalog.prices",
+    "Product": "shopsim_env.catalog.product",
+    "Release": "shopsim_env.release",
+    "ReleaseError": "shopsim_env.errors",
+    "Reset": "shopsim_env.shop.env",
+    "RewardDetail": "shopsim_env.reward.total",
+    "Search": "shopsim_env.shop.actions",
+    "SearchHit": "shopsim_env.search.result",
+    "SearchIndexError": "shopsim_env.errors",
+    "SearchResult": "shopsim_env.search.result",
+    "ShopEnv": "shopsim_env.shop.env",
+    "ShopSimError": "shopsim_env.errors",
+    "Step": "shopsim_env.shop.env",
+    "Task": "shopsim_env.tasks.model",
+    "TaskError": "shopsim_env.errors",
+    "UnknownTaskError": "shopsim_env.errors",
+    "UsageError": "shopsim_env.errors",
+    "load_release": "shopsim_env.release",
+    "match_option": "shopsim_env.reward.option",
+    "normalize_query": "shopsim_env.text.normalize",
+    "parse_budget": "shopsim_env.tasks.budget",
+    "price_axes": "shopsim_env.catalog.price_axes",
+    "render_observation_state": "shopsim_env.shop.render",
+    "resolve_price": "shopsim_env.catalog.prices",
+    "score_purchase": "shopsim_env.reward.total",
+    "task_budget": "shopsim_env.tasks.budget",
+    "tokenize": "shopsim_env.text.tokens",
+}
 __all__ = [
     "AskShopper",
     "Budget",
@@ -65,3 +105,16 @@ __all__ = [
     "task_budget",
     "tokenize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

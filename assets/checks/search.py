@@ -9,9 +9,11 @@ from assets._inputs import document
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.search_equality import compare_engines
 from shopsim_env.canonical import compact_json, sha256_lines
 from shopsim_env.catalog.schema import public_record
 from shopsim_env.errors import SearchIndexError
+from shopsim_env.search.arrays import ArrayFile
 from shopsim_env.search.documents import document_fields
 from shopsim_env.search.schema import FIELD_WEIGHTS, check_index_manifest
 from shopsim_env.sqlite import open_readonly
@@ -66,6 +68,33 @@ def catalogue_is_public(work: Workspace) -> Iterator[str]:
             leaked = _PRIVATE_KEYS & _keys(json.loads(body))
             if leaked:
                 yield f"product {asin}: holds {sorted(leaked)}"
+
+
+@blocking_check("search_arrays")
+def arrays_hold_the_index(work: Workspace) -> Iterator[str]:
+    """The arrays list the products of the index in its order."""
+    path = work.store.path("search_arrays")
+    with closing(open_readonly(work.store.path("search_index"))) as connection:
+        asins = [row[0] for row in connection.execute("SELECT asin FROM product ORDER BY id")]
+    arrays = ArrayFile(path)
+    try:
+        if arrays.unsupported:
+            return
+        found = arrays.counts["products"]
+        if found != len(asins):
+            yield f"expected {len(asins)} products, found {found}"
+        for row, asin in enumerate(asins[:found]):
+            if arrays.asin(row) != asin:
+                yield f"product {row + 1}: expected asin {asin}, found {arrays.asin(row)}"
+    finally:
+        arrays.close()
+
+
+@blocking_check("search_arrays")
+def engines_equal_fts5(work: Workspace) -> Iterator[str]:
+    """On seeded queries each fast engine gives the products, order and scores of FTS5, bit for bit."""
+    compared = compare_engines(work.store.path("search_index"), work.store.path("search_arrays"))
+    yield from compared.problems
 
 
 @blocking_check("search_baseline")

@@ -33,6 +33,7 @@ class ReleaseParts:
     """Verified artifact files and facts that make up one release."""
 
     catalog: Path
+    search_arrays: Path
     title_nouns: Mapping[str, tuple[str, ...]]
     tagger: Mapping[str, str]
     cleaned: Path
@@ -144,9 +145,10 @@ def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> Releas
 
 
 def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
-    for name in (layout.CATALOG, layout.GOALS, *parts.exports):
+    for name in (layout.CATALOG, layout.SEARCH_ARRAYS, layout.GOALS, *parts.exports):
         (staging / name).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(parts.catalog, staging / layout.CATALOG)
+    shutil.copyfile(parts.search_arrays, staging / layout.SEARCH_ARRAYS)
     add_title_nouns(staging / layout.CATALOG, parts.title_nouns)
     counts = write_task_tables(
         parts.cleaned, staging, splits=parts.splits, inactive_tasks=parts.inactive_tasks
@@ -164,6 +166,7 @@ def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
 # Files that one stage wrote as they are; the others are composed by the release itself.
 _WRITERS = {
     layout.CATALOG: "search_index",
+    layout.SEARCH_ARRAYS: "search_arrays",
     layout.METRICS: "search_baseline",
     layout.CLEANED_EXPORT: "cleaned_v2",
     layout.CLEAN_MANIFEST_EXPORT: "clean_manifest",

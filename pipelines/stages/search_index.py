@@ -4,13 +4,15 @@ Belongs here: the order of rows, the statements that make the file reproducible,
 Does not belong here: what a public row or a field is (`shopsim_env.catalog.schema`, `shopsim_env.search`).
 """
 
-import json
 import sqlite3
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,17 @@ _PRAGMAS = (
     "PRAGMA synchronous = OFF",
 )
 _FIELDS = tuple(FIELD_WEIGHTS)
-_INSERT_DOCUMENT = (
-    f"INSERT INTO products(rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608
+_CHUNK = 500
+_STAGE_ROW = f"INSERT INTO staging.row VALUES (?, ?{', ?' * len(_FIELDS)})"  # noqa: S608
+# The number of a row is the rank of its asin, from 1, in both tables.
+_FILL = (
+    "INSERT INTO product SELECT row_number() OVER (ORDER BY asin), asin, body FROM staging.row ORDER BY asin",
+    f"INSERT INTO products(rowid, {', '.join(FTS_COLUMNS)}) SELECT p.id, p.asin, {', '.join(_FIELDS)} "  # noqa: S608
+    "FROM product p JOIN staging.row USING (asin) ORDER BY p.id",
 )
+
+_Row = tuple[Any, ...]
+"""Asin, public row as JSON, the text of each field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +54,13 @@ class IndexReport:
     tokens: dict[str, int]
 
 
-def build_search_index(records: Iterable[Mapping[str, Any]], out: Path) -> IndexReport:
+def build_search_index(records: Iterable[Mapping[str, Any]], out: Path, *, workers: int = 1) -> IndexReport:
     """Writes products, search table and manifest to a new file.
 
     Args:
         records: Cleaned raw records in any order, each asin once.
         out: File to create; the caller moves it to its place. It is removed when building fails.
+        workers: Processes that make rows and tokens; with 1 this one does. The file is the same.
 
     Returns:
         Counts and the digest of the public rows in asin order; the same for any order of `records`.
@@ -62,8 +73,8 @@ def build_search_index(records: Iterable[Mapping[str, Any]], out: Path) -> Index
         raise ArtifactError(f"expected no file at {out}, found one; remove it or choose another place")
     try:
         with _writable(out) as connection:
-            _stage(connection, records)
-            report = _fill(connection)
+            report = _stage(connection, _rows(records, workers))
+            _fill(connection, report)
             connection.execute("COMMIT")
             connection.execute("DETACH staging")
     except BaseException:
@@ -111,44 +122,85 @@ def _writable(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _stage(connection: sqlite3.Connection, records: Iterable[Mapping[str, Any]]) -> None:
-    """Sorts the public rows on disk: a private temporary database, so that memory stays bounded."""
+def _stage(connection: sqlite3.Connection, rows: Iterable[_Row]) -> IndexReport:
+    """Sorts the rows on disk: a private temporary database, so that memory stays bounded."""
     connection.execute("ATTACH '' AS staging")
     connection.execute("PRAGMA staging.journal_mode = OFF")
     connection.execute("BEGIN")
-    connection.execute("CREATE TABLE staging.row (asin TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
-    for position, record in enumerate(records):
-        row = public_record(record)
-        asin = row.get("asin")
-        if not isinstance(asin, str) or not asin.strip():
-            raise DatasetError(f"expected a text, found {asin!r}", record=position, field="asin")
-        try:
-            connection.execute("INSERT INTO staging.row VALUES (?, ?)", (asin, compact_json(row)))
-        except sqlite3.IntegrityError as error:
-            raise DatasetError(
-                f"expected an asin that no earlier record has, found {asin!r} again",
-                record=position,
-                field="asin",
-            ) from error
-
-
-def _fill(connection: sqlite3.Connection) -> IndexReport:
-    for statement in (PRODUCT_DDL, FTS_DDL, MANIFEST_DDL):
-        connection.execute(statement)
-    digest, tokens, count = sha256(), Counter(dict.fromkeys(_FIELDS, 0)), 0
-    for count, (asin, body) in enumerate(
-        connection.execute("SELECT asin, body FROM staging.row ORDER BY asin"), start=1
-    ):
-        fields = document_fields(json.loads(body))
-        connection.execute("INSERT INTO product VALUES (?, ?, ?)", (count, asin, body))
-        connection.execute(_INSERT_DOCUMENT, (count, asin, *(fields[name] for name in _FIELDS)))
+    # In order of arrival, which is quick; only the asins are sorted.
+    connection.execute(f"CREATE TABLE staging.row (asin TEXT, body TEXT, {', '.join(_FIELDS)})")
+    tokens = Counter(dict.fromkeys(_FIELDS, 0))
+    for position, row in enumerate(rows):
+        if not isinstance(row[0], str) or not row[0].strip():
+            raise DatasetError(f"expected a text, found {row[0]!r}", record=position, field="asin")
+        connection.execute(_STAGE_ROW, row)
+        for name, text in zip(_FIELDS, row[2:], strict=True):
+            tokens[name] += text.count(" ") + 1 if text else 0
+    try:
+        connection.execute("CREATE UNIQUE INDEX staging.row_asin ON row(asin)")
+    except sqlite3.IntegrityError:
+        raise _repeated_asin(connection) from None
+    digest, count = sha256(), 0
+    for (body,) in connection.execute("SELECT body FROM staging.row ORDER BY asin"):
         digest.update(body.encode("utf-8") + b"\n")
-        tokens.update({name: len(text.split()) for name, text in fields.items()})
+        count += 1
+    return IndexReport(count, digest.hexdigest(), dict(tokens))
+
+
+def _repeated_asin(connection: sqlite3.Connection) -> DatasetError:
+    """The first record whose asin an earlier record has."""
+    asin, position = connection.execute(
+        "SELECT asin, number - 1 FROM (SELECT asin, rowid AS number, row_number() OVER "
+        "(PARTITION BY asin ORDER BY rowid) AS nth FROM staging.row) WHERE nth = 2 ORDER BY number LIMIT 1"
+    ).fetchone()
+    return DatasetError(
+        f"expected an asin that no earlier record has, found {asin!r} again", record=position, field="asin"
+    )
+
+
+def _rows(records: Iterable[Mapping[str, Any]], workers: int) -> Iterator[_Row]:
+    if workers <= 1:
+        yield from map(_row, records)
+        return
+    # spawn: a forked child would share the parent's SQLite connection and threads.
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        yield from chain.from_iterable(_in_order(pool, batched(records, _CHUNK), 2 * workers))
+
+
+def _in_order(pool: ProcessPoolExecutor, chunks: Iterator[Any], ahead: int) -> Iterator[list[_Row]]:
+    """Results in order with a bounded number of chunks in flight; `pool.map` would read all records first."""
+    waiting: deque[Future[list[_Row]]] = deque()
+    for chunk in chunks:
+        waiting.append(pool.submit(_chunk_rows, chunk))
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of up to `size` items, read as they are needed."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def _chunk_rows(records: list[Mapping[str, Any]]) -> list[_Row]:
+    return [_row(record) for record in records]
+
+
+def _row(record: Mapping[str, Any]) -> _Row:
+    public = public_record(record)
+    fields = document_fields(public)
+    return (public.get("asin"), compact_json(public), *(fields[name] for name in _FIELDS))
+
+
+def _fill(connection: sqlite3.Connection, report: IndexReport) -> None:
+    for statement in (PRODUCT_DDL, FTS_DDL, MANIFEST_DDL, *_FILL):
+        connection.execute(statement)
     connection.execute("INSERT INTO products(products) VALUES ('optimize')")
-    report = IndexReport(count, digest.hexdigest(), dict(tokens))
     payload = compact_json(index_manifest(report.product_count, report.product_data_sha256))
     connection.execute("INSERT INTO manifest VALUES (?)", (payload,))
-    return report
 
 
 def _same_products(products: set[str], tagged: set[str]) -> None:

@@ -19,6 +19,7 @@ from shopsim_env.versions import PAGE_SIZE, TOP_K
 MODES: Final = ("instruction_simple", "instruction")
 NOT_FOUND: Final = "not_found"
 _CHUNK = 16
+_Z = 1.959963984540054  # two-sided 95 % of the normal distribution
 
 TaskQuery = tuple[int, str, str | None, str | None]
 """Task id, gold asin, simple text, full text; a mode without text is None."""
@@ -86,7 +87,7 @@ def rank_golds(
 
 
 def summarise(outcomes: Outcomes, task_ids: Iterable[int], top_k: int = TOP_K) -> dict[str, Any]:
-    """Recall@1/20/top_k (exact counts and rates) and MRR@top_k of some tasks, ready for JSON.
+    """Recall@1/20/top_k (counts, rates, Wilson intervals) and MRR@top_k of some tasks, ready for JSON.
 
     Rates are None for a mode that no task has. Failures are counted by cause.
     """
@@ -106,7 +107,8 @@ def _mode_metrics(outcomes: Sequence[Outcome | None], top_k: int) -> dict[str, A
     recall = {}
     for depth in sorted({1, PAGE_SIZE, top_k}):
         hits = sum(rank <= depth for rank in ranks)
-        recall[str(depth)] = {"hits": hits, "rate": hits / total if total else None}
+        rate = hits / total if total else None
+        recall[str(depth)] = {"hits": hits, "rate": rate, "interval": wilson_interval(hits, total)}
     return {
         "task_count": total,
         "tasks_without_text": len(outcomes) - total,
@@ -115,6 +117,18 @@ def _mode_metrics(outcomes: Sequence[Outcome | None], top_k: int) -> dict[str, A
         "mrr": math.fsum(1 / rank for rank in ranks) / total if total else None,
         "failures": {cause: failures[cause] for cause in (EMPTY_QUERY, NOT_FOUND)},
     }
+
+
+def wilson_interval(hits: int, total: int) -> list[float] | None:
+    """Score interval of 95 % for a rate (E. B. Wilson, 1927): low and high; None without trials."""
+    if not total:
+        return None
+    rate, square = hits / total, _Z * _Z
+    middle = rate + square / (2 * total)
+    spread = _Z * math.sqrt(rate * (1 - rate) / total + square / (4 * total * total))
+    # At the ends rounding would leave the range of a rate by an ulp.
+    low, high = (middle - spread) / (1 + square / total), (middle + spread) / (1 + square / total)
+    return [max(low, 0.0) if hits else 0.0, min(high, 1.0) if hits < total else 1.0]
 
 
 def _search_all(
@@ -140,7 +154,7 @@ def _gold_rank(engine: SearchEngine, asin: str, text: str, top_k: int) -> Outcom
     result = engine.search(text, top_k)
     if result.status == EMPTY_QUERY:
         return EMPTY_QUERY
-    return next((hit.rank for hit in result.hits if hit.asin == asin), NOT_FOUND)
+    return result.asins.index(asin) + 1 if asin in result.asins else NOT_FOUND
 
 
 _worker_engines: list[SearchEngine] = []

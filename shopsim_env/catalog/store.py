@@ -66,10 +66,25 @@ class CatalogStore:
         with self._lock:
             row = self._connection.execute(_SELECT, (asin,)).fetchone()
         if row is None:
-            raise UsageError(
-                f"expected the asin of a product of this release, found {asin!r}", code="unknown_product"
-            )
+            raise _unknown(asin)
         return Product.from_record(json.loads(row[0]), tuple(json.loads(row[1])))
+
+    def number(self, asin: str) -> int | None:
+        """Catalogue id of a product (the rank of its asin, from 1), or None."""
+        with self._lock:
+            row = self._connection.execute("SELECT id FROM product WHERE asin = ?", (asin,)).fetchone()
+        return int(row[0]) if row else None
+
+    def known_number(self, asin: str) -> int:
+        """Like `number`.
+
+        Raises:
+            UsageError: Code `unknown_product`; the release has no such asin.
+        """
+        number = self.number(asin)
+        if number is None:
+            raise _unknown(asin)
+        return number
 
     def asins(self) -> Iterator[str]:
         """All asins in code point order."""
@@ -91,3 +106,9 @@ class CatalogStore:
         """Closes the connection; further calls on it are harmless."""
         with self._lock:
             self._connection.close()
+
+
+def _unknown(asin: str) -> UsageError:
+    return UsageError(
+        f"expected the asin of a product of this release, found {asin!r}", code="unknown_product"
+    )

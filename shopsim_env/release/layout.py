@@ -11,10 +11,12 @@ from contextlib import closing
 from pathlib import Path
 
 from shopsim_env.canonical import compact_json, sha256_lines
+from shopsim_env.search.arrays import ArrayFile
 from shopsim_env.sqlite import open_readonly
 
 MANIFEST = "manifest.json"
 CATALOG = "catalog.sqlite"
+SEARCH_ARRAYS = "search/arrays.bin"
 TASKS = "tasks.sqlite"
 SPLITS = "splits.json"
 METRICS = "metrics.json"
@@ -27,7 +29,7 @@ ANNOTATIONS_EXPORT = "private/exports/persona_price_annotations.v2.json"
 PERSONA_SPLITS_EXPORT = "private/exports/persona_splits.v1.json"
 
 PRIVATE_FOLDER = "private/"
-REQUIRED_PUBLIC = (CATALOG, TASKS, SPLITS, METRICS)
+REQUIRED_PUBLIC = (CATALOG, SEARCH_ARRAYS, TASKS, SPLITS, METRICS)
 REQUIRED = (
     *REQUIRED_PUBLIC,
     GOALS,
@@ -88,6 +90,14 @@ def _json_digest(name: str) -> Callable[[Path], str]:
     return digest
 
 
+def _arrays_digest(root: Path) -> str:
+    arrays = ArrayFile(root / SEARCH_ARRAYS)
+    try:
+        return arrays.digest()
+    finally:
+        arrays.close()
+
+
 def _gzip_chunks(path: Path) -> Iterator[bytes]:
     with gzip.open(path, "rb") as stream:
         while chunk := stream.read(1 << 20):
@@ -110,6 +120,7 @@ LOGICAL_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "products": (CATALOG, _query_digest(CATALOG, "SELECT id, asin, body FROM product ORDER BY id")),
     "search_documents": (CATALOG, _query_digest(CATALOG, "SELECT rowid, * FROM products ORDER BY rowid")),
     "search_manifest": (CATALOG, _query_digest(CATALOG, "SELECT payload FROM manifest")),
+    "search_arrays": (SEARCH_ARRAYS, _arrays_digest),
     "title_nouns": (CATALOG, _query_digest(CATALOG, "SELECT id, nouns FROM title_noun ORDER BY id")),
     "tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM task ORDER BY task_id")),
     "inactive_tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM inactive_task ORDER BY task_id")),

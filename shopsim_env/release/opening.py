@@ -5,14 +5,14 @@ Rows are read from SQLite on demand, so opening costs the same for 800 and for t
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.catalog.product import Product
 from shopsim_env.catalog.store import CatalogStore
-from shopsim_env.errors import ReleaseError, UnknownTaskError, UsageError
+from shopsim_env.errors import ReleaseError, SearchIndexError, UnknownTaskError, UsageError
 from shopsim_env.private import PrivateRelease
 from shopsim_env.release import layout
 from shopsim_env.release.manifest import Manifest, read_manifest
@@ -24,11 +24,16 @@ from shopsim_env.release.verify import (
     verify_files,
     write_receipt,
 )
+from shopsim_env.search.cache import CacheStats
+from shopsim_env.search.engines import EngineChoice, SearchService
+from shopsim_env.search.explain import Explanation, explain
 from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.result import SearchResult
+from shopsim_env.search.where import ProductSet, Where, product_set
 from shopsim_env.sqlite import ReadOnlyDatabase
 from shopsim_env.tasks.model import Task
 from shopsim_env.tasks.splits import read_splits
+from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_release"
@@ -85,9 +90,17 @@ class Release:
             opened.callback(self.tasks.close)
             self._catalog = CatalogStore(root / layout.CATALOG)
             opened.callback(self._catalog.close)
-            self._engine = Fts5Engine.open(root / layout.CATALOG)
+            self._search = self._open_search(root)
             # All three are open: they stay so until `close`.
             opened.pop_all()
+
+    def _open_search(self, root: Path) -> SearchService:
+        fts5 = Fts5Engine.open(root / layout.CATALOG)
+        try:
+            return SearchService(fts5, root / layout.SEARCH_ARRAYS)
+        except SearchIndexError:
+            fts5.close()
+            raise
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -113,17 +126,61 @@ class Release:
         """
         return self._catalog.product(asin)
 
-    def search(self, query: str, top_k: int = TOP_K, *, engine: str | None = None) -> SearchResult:
+    def search(
+        self, query: str, top_k: int = TOP_K, *, where: Where | None = None, engine: str | None = None
+    ) -> SearchResult:
         """Ranks the catalogue for `query` by the FTS5 contract.
 
         Args:
             query: Any text; it is never interpreted as query syntax.
             top_k: Number of hits at most.
-            engine: None or "fts5".
+            where: Products to rank: a set from `product_set`, or asins or catalogue ids. None ranks all.
+            engine: None takes the fastest one of this machine, "fast" the fastest over the arrays, "numpy"
+                the one without the compiled kernel, "fts5" the normative index. All give the same hits; the
+                result names the one that ran.
+
+        Raises:
+            UsageError: an unknown engine, or one that cannot run here (code `engine_unavailable`); an unknown
+                product in `where` (code `unknown_product`).
         """
-        if engine not in (None, "fts5"):
-            raise UsageError(f"engine: expected None or 'fts5', found {engine!r}")
-        return self._engine.search(query, top_k)
+        if where is not None and not isinstance(where, ProductSet):
+            where = self.product_set(where)
+        return self._search.search(query, top_k, engine=engine, where=where)
+
+    def explain(self, query: str, asin: str) -> Explanation:
+        """Why a product has its score for `query`, by token and field.
+
+        Raises:
+            UsageError: no such product (code `unknown_product`).
+        """
+        fts5 = self._search.fts5
+        return explain(
+            asin,
+            fts5.document(self._catalog.known_number(asin)),
+            tokenize(query),
+            products=len(self._catalog),
+            average=fts5.average_length(),
+            matching=fts5.matching,
+        )
+
+    def product_set(self, members: Iterable[str | int]) -> ProductSet:
+        """A set of products for `search(where=...)`, made once and used often.
+
+        Args:
+            members: Asins, or catalogue ids (rank of the asin, from 1).
+
+        Raises:
+            UsageError: no such product (code `unknown_product`).
+        """
+        return product_set(members, len(self._catalog), self._catalog.number)
+
+    def search_engines(self) -> list[EngineChoice]:
+        """What "", "fast", "numpy" and "fts5" run on this machine, or why they cannot."""
+        return self._search.choices()
+
+    def search_cache(self) -> CacheStats:
+        """Counters of the result cache, which is bounded and does not hold filtered searches."""
+        return self._search.cache_stats()
 
     def private(self) -> PrivateRelease:
         """Goals of this release, for reward, episode and pipeline code.
@@ -145,7 +202,7 @@ class Release:
         """Closes every file; further calls fail."""
         self.tasks.close()
         self._catalog.close()
-        self._engine.close()
+        self._search.close()
         if self._private is not None:
             self._private.close()
 

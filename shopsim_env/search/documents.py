@@ -59,7 +59,7 @@ def _option_value(entry: Any) -> str:
 
 
 def _is_model(token: str) -> bool:
-    return bool(_LETTER.search(token) and _DIGIT.search(token))
+    return token.isascii() and bool(_LETTER.search(token) and _DIGIT.search(token))
 
 
 def _text(value: Any) -> str:

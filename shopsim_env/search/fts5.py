@@ -6,12 +6,15 @@ Every other engine must give the same scores and the same order. No reserved wor
 import json
 import sqlite3
 import threading
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.errors import SearchIndexError
-from shopsim_env.search.result import EMPTY_QUERY, OK, SearchHit, SearchResult, match_text
-from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FTS_COLUMNS, check_index_manifest
+from shopsim_env.search.result import EMPTY_QUERY, OK, SearchResult, match_text
+from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FIELD_WEIGHTS, FTS_COLUMNS, check_index_manifest
+from shopsim_env.search.where import ProductSet
 from shopsim_env.sqlite import open_readonly
 from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
@@ -22,6 +25,11 @@ _RANKED = f"""
 SELECT rowid, bm25(products, {", ".join(map(str, BM25_COLUMN_WEIGHTS))}) AS score
 FROM products WHERE products MATCH ? ORDER BY score, rowid LIMIT ?
 """  # noqa: S608
+_ANY = "SELECT rowid FROM products WHERE products MATCH ? ORDER BY rowid LIMIT ?"
+_COUNT = "SELECT count(*) FROM products WHERE products MATCH ?"
+_DOCUMENT = f"SELECT {', '.join(FIELD_WEIGHTS)} FROM products WHERE rowid = ?"  # noqa: S608
+# FTS5 keeps the number of rows and the tokens of each column in this record, as variable length integers.
+_TOTALS = "SELECT block FROM products_data WHERE id = 1"
 _ASIN = "SELECT asin FROM product WHERE id = ?"
 
 
@@ -35,6 +43,8 @@ class Fts5Engine:
     Raises:
         SearchIndexError: The index is missing or was built by other rules. The connection is closed then.
     """
+
+    name = "fts5"
 
     def __init__(self, connection: sqlite3.Connection, *, expected_product_sha: str | None = None) -> None:
         self._connection = connection
@@ -50,34 +60,77 @@ class Fts5Engine:
         """Opens the index of a `catalog.sqlite`."""
         return cls(open_readonly(path), expected_product_sha=expected_product_sha)
 
-    def search(self, query: str, top_k: int = TOP_K) -> SearchResult:
+    def search(self, query: str, top_k: int = TOP_K, where: ProductSet | None = None) -> SearchResult:
         """The best `top_k` products for `query` (contract 7.10).
 
         Args:
             query: Any text; only its tokens count.
             top_k: Largest number of hits; 0 or less gives none.
+            where: Products to rank; None ranks all.
 
         Returns:
             Status "empty_query" when the text has no token; a token that hits nothing is "ok" without hits.
         """
         tokens = tokenize(query)
         if not tokens:
-            return SearchResult(EMPTY_QUERY, ())
+            return SearchResult(EMPTY_QUERY, engine=self.name)
         limit = min(top_k, self.manifest["product_count"])
         if limit <= 0:
-            return SearchResult(OK, ())
+            return SearchResult(OK, engine=self.name)
         with self._lock:
-            rows = self._connection.execute(_RANKED, (match_text(tokens), limit)).fetchall()
+            rows = self._rank(match_text(tokens), limit, where)
             asins = [self._connection.execute(_ASIN, (rowid,)).fetchone()[0] for rowid, _ in rows]
-        hits = zip(asins, rows, strict=True)
-        return SearchResult(
-            OK, tuple(SearchHit(asin, rank, -score) for rank, (asin, (_, score)) in enumerate(hits, start=1))
-        )
+        return SearchResult(OK, asins, [-score for _, score in rows], self.name)
+
+    def _rank(self, text: str, limit: int, where: ProductSet | None) -> list[tuple[int, float]]:
+        if where is None:
+            return self._connection.execute(_RANKED, (text, limit)).fetchall()
+        cursor = self._connection.execute(_RANKED, (text, -1))
+        try:
+            return list(islice((row for row in cursor if where.holds(row[0] - 1)), limit))
+        finally:
+            cursor.close()
+
+    def document(self, number: int) -> dict[str, str]:
+        """The indexed fields of a product by catalogue id; empty when there is none."""
+        with self._lock:
+            row = self._connection.execute(_DOCUMENT, (number,)).fetchone()
+        return dict(zip(FIELD_WEIGHTS, row, strict=True)) if row else {}
+
+    def matching(self, token: str) -> int:
+        """Number of products that match this one token."""
+        with self._lock:
+            row = self._connection.execute(_COUNT, (match_text([token]),)).fetchone()
+        return int(row[0])
+
+    def average_length(self) -> float:
+        """Mean length of a document in tokens, over all fields, from FTS5's own bookkeeping."""
+        with self._lock:
+            block = self._connection.execute(_TOTALS).fetchone()[0]
+        rows, *sizes = read_varints(block)
+        return sum(sizes) / rows
+
+    def rows(self, tokens: Sequence[str], limit: int) -> list[int]:
+        """Catalogue ids of up to `limit` products that match any of the tokens, ascending."""
+        with self._lock:
+            found = self._connection.execute(_ANY, (match_text(tokens), limit)).fetchall()
+        return [rowid for (rowid,) in found]
 
     def close(self) -> None:
         """Closes the connection."""
         with self._lock:
             self._connection.close()
+
+
+def read_varints(data: bytes) -> list[int]:
+    """SQLite's variable length integers below 2^56: seven bits a byte, high bit set on all but the last."""
+    numbers, value = [], 0
+    for byte in data:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    return numbers
 
 
 def _read_manifest(connection: sqlite3.Connection, expected_product_sha: str | None) -> dict[str, Any]:

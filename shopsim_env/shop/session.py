@@ -77,7 +77,7 @@ def _search(page: Page, query: str, text: str, catalogue: Catalogue) -> Turn:
     if result.status == "empty_query":
         message = "搜索内容中没有可检索的文字，请使用汉字、字母或数字"
         return Turn(page, refused(text, "empty_query", message))
-    asins = tuple(hit.asin for hit in result.hits)
+    asins = result.asins
     return Turn(SearchResults(query, asins), executed(text, "搜索已执行"))
 
 

@@ -20,11 +20,19 @@ def tokenize(text: str) -> list[str]:
     else is dropped. `"WH-1000XM5 头戴耳机"` gives `["头戴", "戴耳", "耳机", "wh-1000xm5"]`.
     """
     normalized = normalize_query(text)
-    tokens: list[str] = []
+    tokens: dict[str, None] = {}
     for run in _HAN_RUN.findall(normalized):
-        tokens += han_bigrams(run)
-    tokens += _LATIN.findall(normalized)
-    return list(dict.fromkeys(tokens))
+        if len(run) < 3:
+            tokens[run] = None
+            continue
+        # The pairs of `han_bigrams`, without a list of them: this is the hot loop of building an index.
+        first = run[0]
+        for second in run[1:]:
+            tokens[first + second] = None
+            first = second
+    for word in _LATIN.findall(normalized):
+        tokens[word] = None
+    return list(tokens)
 
 
 def han_bigrams(run: str) -> list[str]:

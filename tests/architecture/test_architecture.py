@@ -82,10 +82,31 @@ def test_environment_json_freezes_the_versions_in_the_code() -> None:
 
 
 def test_public_names_are_exactly_those_listed() -> None:
-    modules = {"catalog", "commands", "reward", "search", "shop", "tasks", "text", "release"}
-    modules |= {"canonical", "errors", "private", "sqlite", "versions", "cli"}
-    public = {name for name in vars(shopsim_env) if not name.startswith("_")} - modules
-    assert public == set(shopsim_env.__all__)
+    assert set(shopsim_env._HOMES) == set(shopsim_env.__all__)
+    for name in shopsim_env.__all__:
+        assert getattr(shopsim_env, name).__name__ == name
+    assert set(shopsim_env.__all__) <= set(dir(shopsim_env))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        shopsim_env.nothing  # noqa: B018
+    source = ast.parse((ROOT / "shopsim_env" / "__init__.py").read_text(encoding="utf-8"))
+    typed = {
+        alias.name: node.module
+        for node in ast.walk(source)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("shopsim_env")
+        for alias in node.names
+    }
+    assert typed == shopsim_env._HOMES, "type checkers see the same names"
+
+
+def test_searching_a_release_loads_no_episode_code() -> None:
+    code = (
+        "import sys, shopsim_env; shopsim_env.load_release; print(sorted(n for n in sys.modules "
+        "if n.startswith(('shopsim_env.shop', 'shopsim_env.reward', 'shopsim_env.tasks.budget'))))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert result.stdout.strip() == "[]"
 
 
 def test_importing_the_runtime_loads_nothing_heavy() -> None:
@@ -178,6 +199,7 @@ def test_top_level_is_the_given_one() -> None:
         *(
             "workspace.yaml",
             "pyproject.toml",
+            "setup.py",
             "requirements.lock",
             "Makefile",
             "README.md",

@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import sqlite3
+import struct
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from pipelines.build import run_build
 from pipelines.definitions import defs
 from pipelines.resources.artifact_store import ArtifactStore
 from pipelines.resources.workspace import WorkspaceResource
+from shopsim_env.search.arrays import ArrayFile
 
 # Hand counts of builds.small_records(): eight products, four tasks (one persona), one product excluded.
 CONFIG = """
@@ -110,6 +112,24 @@ def edit_sql(*statements: str) -> Callable[[Path, Path], None]:
     return edit
 
 
+def edit_bytes(old_text: bytes, new_text: bytes) -> Callable[[Path, Path], None]:
+    def edit(old: Path, new: Path) -> None:
+        new.write_bytes(old.read_bytes().replace(old_text, new_text))
+
+    return edit
+
+
+def other_term_frequencies(old: Path, new: Path) -> None:
+    """All gains are one unit in the last place larger: the order stays, the scores do not."""
+    arrays = ArrayFile(old)
+    gain = bytes(arrays.section("gain"))
+    arrays.close()
+    shifted = b"".join(
+        struct.pack("<q", struct.unpack("<q", gain[at : at + 8])[0] + 1) for at in range(0, len(gain), 8)
+    )
+    edit_bytes(gain, shifted)(old, new)
+
+
 def set_at(path: str, value: Any) -> Callable[[Any], None]:
     def change(document: Any) -> None:
         *keys, last = path.split(".")
@@ -170,6 +190,8 @@ FAULTS: list[tuple[str, str, Callable[[Path, Path], None]]] = [
     ("search_index", "documents_match_products", edit_sql("UPDATE products SET title = 'x' WHERE rowid = 1")),
     ("search_index", "catalogue_is_public", edit_sql(a_task_in_a_product("instructions"))),
     ("search_index", "catalogue_is_public", edit_sql(a_task_in_a_product("source_product_index"))),
+    ("search_arrays", "arrays_hold_the_index", edit_bytes(b"700000000003", b"700000000009")),
+    ("search_arrays", "engines_equal_fts5", other_term_frequencies),
     (
         "search_baseline",
         "recall_not_below_floor",

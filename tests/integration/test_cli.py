@@ -134,7 +134,7 @@ def test_build_then_refuse_to_overwrite(
     build = ("build", "--dataset", "small", "--raw", raw, "--data", tmp_path / "data")
     code, printed, err = shopsim(capsys, *build, "--out", out, "--runtime-regex-task-id", "0")
     assert code == 0, printed + err
-    assert "checks: 23 passed, 0 failed" in printed
+    assert "checks: 25 passed, 0 failed" in printed
     before = (out / "manifest.json").read_bytes()
     fewer = write_records(tmp_path / "fewer.json.gz", small_records()[:-1])
     again = ("build", "--dataset", "small", "--raw", fewer, "--data", tmp_path / "data", "--out", out)

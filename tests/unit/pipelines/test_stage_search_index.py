@@ -154,3 +154,17 @@ def test_nouns_must_fit_the_products(tmp_path: Path, nouns: dict[str, tuple[str,
         add_title_nouns(path, nouns)
     assert caught.value.code == "title_nouns_mismatch"
     assert path.read_bytes() == before
+
+
+def test_workers_give_the_same_file(tmp_path: Path) -> None:
+    alone, many = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
+    assert build_search_index(records(27), alone) == build_search_index(iter(records(27)), many, workers=2)
+    assert alone.read_bytes() == many.read_bytes()
+
+
+def test_the_first_repeated_asin_is_named(tmp_path: Path) -> None:
+    rows = [{"asin": asin, "title": "杯"} for asin in ("b", "a", "c", "a", "b")]
+    with pytest.raises(DatasetError, match="found 'a' again") as caught:
+        build_search_index(rows, tmp_path / "c.sqlite")
+    assert "record 3" in str(caught.value)
+    assert not (tmp_path / "c.sqlite").exists()

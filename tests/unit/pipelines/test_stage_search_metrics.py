@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.stages.search_index import build_search_index
-from pipelines.stages.search_metrics import TaskQuery, evaluate_search, rank_golds, summarise
+from pipelines.stages.search_metrics import TaskQuery, evaluate_search, rank_golds, summarise, wilson_interval
 from shopsim_env.errors import UsageError
 from shopsim_env.search.fts5 import Fts5Engine
 
@@ -39,6 +39,27 @@ QUERIES: list[TaskQuery] = [
 ]
 
 
+def counted(hits: int, rate: float | None, total: int = 0) -> dict[str, object]:
+    """An entry of `recall`; the number of tasks follows from the rate where there are hits."""
+    total = total or (round(hits / rate) if rate and hits else 1 if rate is not None else 0)
+    return {"hits": hits, "rate": rate, "interval": wilson_interval(hits, total)}
+
+
+@pytest.mark.parametrize(
+    ("hits", "total", "low", "high"),
+    [
+        # worked out from (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), z = 1.959964
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+        (5, 10, 0.2366, 0.7634),
+        (307, 1274, 0.2183, 0.2652),
+    ],
+)
+def test_wilson_interval(hits: int, total: int, low: float, high: float) -> None:
+    assert wilson_interval(hits, total) == pytest.approx([low, high], abs=5e-5)
+    assert wilson_interval(0, 0) is None
+
+
 def test_counts_rates_and_causes(engine: Fts5Engine) -> None:
     queries = [*QUERIES[:1], (1, "003", "保温杯", "保温杯"), *QUERIES[2:]]
     metrics = evaluate_search(engine, queries)
@@ -48,16 +69,16 @@ def test_counts_rates_and_causes(engine: Fts5Engine) -> None:
     assert simple["task_count"] == 5
     assert simple["tasks_without_text"] == 1
     assert simple["recall"] == {
-        "1": {"hits": 1, "rate": 0.2},
-        "20": {"hits": 2, "rate": 0.4},
-        "150": {"hits": 3, "rate": 0.6},
+        "1": counted(1, 0.2),
+        "20": counted(2, 0.4),
+        "150": counted(3, 0.6),
     }
     assert simple["mrr"] == pytest.approx((1 + 1 / 4 + 1 / 25) / 5)
     assert simple["failures"] == {"empty_query": 1, "not_found": 1}
     assert full["recall"] == {
-        "1": {"hits": 3, "rate": 0.5},
-        "20": {"hits": 4, "rate": 4 / 6},
-        "150": {"hits": 5, "rate": 5 / 6},
+        "1": counted(3, 0.5),
+        "20": counted(4, 4 / 6),
+        "150": counted(5, 5 / 6),
     }
     assert full["mrr"] == pytest.approx((1 + 1 / 4 + 1 / 25 + 1 + 1) / 6)
     assert full["failures"] == {"empty_query": 0, "not_found": 1}
@@ -67,9 +88,9 @@ def test_counts_rates_and_causes(engine: Fts5Engine) -> None:
 def test_top_k_limits_the_search(engine: Fts5Engine) -> None:
     metrics = evaluate_search(engine, QUERIES[2:3], top_k=24)
     assert metrics["modes"]["instruction"]["recall"] == {
-        "1": {"hits": 0, "rate": 0.0},
-        "20": {"hits": 0, "rate": 0.0},
-        "24": {"hits": 0, "rate": 0.0},
+        "1": counted(0, 0.0),
+        "20": counted(0, 0.0),
+        "24": counted(0, 0.0),
     }
     assert (
         evaluate_search(engine, QUERIES[2:3], top_k=25)["modes"]["instruction"]["recall"]["25"]["hits"] == 1
@@ -82,10 +103,9 @@ def test_page_deep_search_has_two_depths(engine: Fts5Engine) -> None:
 
 def test_overlapping_splits_share_one_search(engine: Fts5Engine) -> None:
     outcomes = rank_golds(engine, QUERIES)
-    assert summarise(outcomes, [0, 2])["modes"]["instruction_simple"]["recall"]["20"] == {
-        "hits": 1,
-        "rate": 0.5,
-    }
+    assert summarise(outcomes, [0, 2])["modes"]["instruction_simple"]["recall"]["20"] == counted(
+        1, 0.5, total=2
+    )
     assert summarise(outcomes, [2])["modes"]["instruction_simple"]["mrr"] == 1 / 25
     assert summarise(outcomes, [2, 0, 3]) == summarise(outcomes, [0, 3, 2])
 
@@ -93,7 +113,7 @@ def test_overlapping_splits_share_one_search(engine: Fts5Engine) -> None:
 def test_mode_without_tasks_has_no_rates(engine: Fts5Engine) -> None:
     simple = evaluate_search(engine, QUERIES[5:])["modes"]["instruction_simple"]
     assert (simple["task_count"], simple["mrr"]) == (0, None)
-    assert simple["recall"]["1"] == {"hits": 0, "rate": None}
+    assert simple["recall"]["1"] == counted(0, None)
     assert evaluate_search(engine, [])["task_count"] == 0
 
 

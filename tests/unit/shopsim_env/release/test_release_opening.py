@@ -81,6 +81,25 @@ def test_unknown_and_excluded_tasks_are_typed_errors(small_release: Path) -> Non
             release.private().goal(1)
 
 
+def test_every_engine_answers_and_filters(small_release: Path) -> None:
+    with load_release(small_release) as release:
+        expected = release.search("旅行 水壶 2号", engine="fts5")
+        assert [hit.asin for hit in expected.hits] == [f"70000000010{n}" for n in (2, 0, 1, 3)]
+        for engine in (None, "fast", "numpy"):
+            assert release.search("旅行 水壶 2号", engine=engine) == expected
+            some = release.search("旅行 水壶 2号", where=["700000000103", "700000000001"], engine=engine)
+            assert [hit.asin for hit in some.hits] == ["700000000103"]
+        chosen = release.product_set({"700000000103", 1})
+        assert len(chosen) == 2
+        assert release.search("星野", where=chosen).asins == ("700000000001",)
+        with pytest.raises(UsageError, match="'none'") as caught:
+            release.search("灯", where=["none"])
+        assert caught.value.code == "unknown_product"
+        assert release.search("旅行 水壶 2号") is release.search("旅行 水壶 2号")
+        assert release.search_cache().hits > 0
+        assert [choice.name for choice in release.search_engines()] == ["", "fast", "numpy", "fts5"]
+
+
 def test_no_private_string_in_a_public_file(small_release: Path) -> None:
     for name in files(small_release):
         if visibility(name) == "public":

@@ -47,14 +47,14 @@ def test_hyphenated_token_is_a_phrase_and_the_exact_one_ranks_first(tmp_path: Pa
 )
 def test_token_that_hits_nothing_is_ok_without_hits(tmp_path: Path, title: str, query: str) -> None:
     engine = titles(tmp_path / "i.sqlite", a1=title)
-    assert engine.search(query) == SearchResult("ok", ())
+    assert engine.search(query) == SearchResult("ok")
     engine.close()
 
 
 @pytest.mark.parametrize("query", ["", "  ", "！！！", "カメラ", "\ud800", '"*()'])
 def test_text_without_token_is_an_empty_query(tmp_path: Path, query: str) -> None:
     engine = titles(tmp_path / "i.sqlite", a1="保温杯")
-    assert engine.search(query) == SearchResult("empty_query", ())
+    assert engine.search(query) == SearchResult("empty_query")
     assert engine.search(query, 0).status == "empty_query"
     engine.close()
 
@@ -62,7 +62,7 @@ def test_text_without_token_is_an_empty_query(tmp_path: Path, query: str) -> Non
 @pytest.mark.parametrize("top_k", [0, -1])
 def test_non_positive_top_k_gives_no_hits(tmp_path: Path, top_k: int) -> None:
     engine = titles(tmp_path / "i.sqlite", a1="保温杯")
-    assert engine.search("保温杯", top_k) == SearchResult("ok", ())
+    assert engine.search("保温杯", top_k) == SearchResult("ok")
     engine.close()
 
 
@@ -121,7 +121,7 @@ def test_private_crawl_data_is_not_searchable(tmp_path: Path) -> None:
     }
     engine = build(tmp_path / "i.sqlite", {"asin": "777", "title": "杯垫", "customization_options": options})
     for query in ("98765", "zebra", "5566", "777", "pictures"):
-        assert engine.search(query) == SearchResult("ok", ()), query
+        assert engine.search(query) == SearchResult("ok"), query
     engine.close()
 
 

@@ -1,0 +1,239 @@
+"""Search engines side by side on generated catalogues: speed, equality, start-up, memory, build.
+
+    python -m benchmarks.search [--products N ...] [--folder DIR] [--simple N] [--full N] [--no-peers]
+                                [--json FILE]
+
+Everything of one catalogue runs in one process, engines alternating on every query; the ratio to quote is
+the median of per-query ratios to the published FTS5 query. tantivy and bm25s join where they can be
+imported; they rank the same tokens, but not alike. What the folder has is not built again.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus import Catalogue
+from benchmarks.peers import Peer, open_peers
+from pipelines.stages.search_arrays import build_search_arrays
+from pipelines.stages.search_index import build_search_index
+from shopsim_env.search.engines import SearchService
+from shopsim_env.search.fts5 import Fts5Engine
+from shopsim_env.search.measure import Variant, machine_facts, reference_search, time_variants
+from shopsim_env.search.where import product_set
+from shopsim_env.text.tokens import tokenize
+from shopsim_env.versions import TOP_K
+
+REFERENCE = "published FTS5 query"
+# Ratio for simple and full texts, and 95th percentile in ms, that the project asks of the compiled kernel.
+GOALS = {
+    22_726: ((100, 0.25), (300, 0.7)),
+    200_000: ((300, None), (550, None)),
+    2_000_000: ((700, 3), (1_400, 10)),
+}
+_START = """
+import sys, time
+from pathlib import Path
+from shopsim_env.search.engines import SearchService
+from shopsim_env.search.fts5 import Fts5Engine
+root = Path(sys.argv[1])
+service = SearchService(Fts5Engine.open(root / "catalog.sqlite"), root / "arrays.bin")
+found = service.search(sys.argv[2])
+from shopsim_env.catalog.product import Product
+import json, sqlite3
+connection = sqlite3.connect(f"file:{root}/catalog.sqlite?mode=ro&immutable=1", uri=True)
+for asin in found.asins[:20]:
+    row = connection.execute("SELECT body FROM product WHERE asin = ?", (asin,)).fetchone()
+    Product.from_record(json.loads(row[0]))
+memory = dict(line.split(":", 1) for line in open("/proc/self/status") if line.startswith("Rss"))
+print(found.engine, int(memory["RssAnon"].split()[0]) // 1024)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A catalogue on disk, and what building cost; None where it was there already."""
+
+    folder: Path
+    seconds: dict[str, float] | None
+    peak_mib: int | None
+
+
+def build(folder: Path, products: int) -> Built:
+    """Index and arrays in a process of their own, so that its peak memory is theirs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / "built.json").is_file():
+        return Built(folder, None, None)
+    context = get_context("spawn")
+    results = context.Queue()
+    worker = context.Process(target=_build, args=(folder, products, results))
+    worker.start()
+    seconds, peak = results.get()
+    worker.join()
+    (folder / "built.json").write_text(json.dumps(seconds))
+    return Built(folder, seconds, peak)
+
+
+def _build(folder: Path, products: int, results: Any) -> None:
+    for name in ("catalog.sqlite", "arrays.bin"):
+        (folder / name).unlink(missing_ok=True)
+    spent = {"generate": 0.0}
+    start = time.perf_counter()
+    build_search_index(_timed(Catalogue(), products, spent), folder / "catalog.sqlite")
+    spent["index"] = time.perf_counter() - start - spent["generate"]
+    start = time.perf_counter()
+    report = build_search_arrays(folder / "catalog.sqlite", folder / "arrays.bin")
+    spent["arrays"] = time.perf_counter() - start
+    print(f"  {report}", flush=True)
+    results.put((spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+
+
+def _timed(catalogue: Catalogue, products: int, spent: dict[str, float]) -> Iterator[dict[str, Any]]:
+    """The products; making them is not part of the build."""
+    for number in range(products):
+        start = time.perf_counter()
+        record = catalogue.product(number)
+        spent["generate"] += time.perf_counter() - start
+        yield record
+        if number % 100_000 == 99_999:
+            print(f"  {number + 1:,} products read", flush=True)
+
+
+def compare(built: Built, products: int, counts: dict[str, int], peers: bool) -> dict[str, Any]:
+    """Times and equality for both kinds of text."""
+    catalog = built.folder / "catalog.sqlite"
+    pairs = Catalogue().queries(products, max(counts.values()), seed=5)
+    service = SearchService(Fts5Engine.open(catalog), built.folder / "arrays.bin", cache_hits=0)
+    result: dict[str, Any] = {}
+    with closing(service), closing(sqlite3.connect(f"file:{catalog}?mode=ro", uri=True)) as connection:
+        ranker = service._engine("fast")._ranker  # without tokenising, as the other side is timed
+        variants: dict[str, Variant] = {
+            REFERENCE: lambda tokens: reference_search(connection, tokens, TOP_K),
+            ranker.name: lambda tokens: ranker.search(tokens, TOP_K, None, []),
+        }
+        if products <= 300_000:
+            numpy_ranker = service._engine("numpy")._ranker
+            variants["numpy"] = lambda tokens: numpy_ranker.search(tokens, TOP_K, None, [])
+        others = open_peers(built.folder) if peers else []
+        variants |= {peer.name: peer.search for peer in others}
+        for position, (kind, count) in enumerate(counts.items()):
+            texts = [pair[position] for pair in pairs[:count]]
+            queries = [tokenize(text) for text in texts]
+            timings = time_variants(variants, queries, reference=REFERENCE)
+            half = service_times(service, texts)
+            result[kind] = {
+                "timings": [asdict(timing) for timing in timings],
+                "whole_call_ms": half,
+                "equal": _equal(service, texts, products),
+                "overlap": {peer.name: _overlap(peer, service, texts) for peer in others},
+            }
+    return result
+
+
+def service_times(service: SearchService, texts: list[str]) -> dict[str, float]:
+    """The whole call with tokenising, and the same restricted to half of the products."""
+    products = service.fts5.manifest["product_count"]
+    half = product_set(range(1, products + 1, 2), products, lambda _: None)
+    calls: dict[str, Callable[[str], object]] = {
+        "all": service.search,
+        "half": lambda text: service.search(text, where=half),
+        "top 500": lambda text: service.search(text, 500),
+    }
+    found = time_variants(calls, texts, reference="all")
+    return {
+        f"{timing.name} {name}": round(getattr(timing, f"{name}_ms"), 3)
+        for timing in found
+        for name in ("p50", "p95")
+    }
+
+
+def _equal(service: SearchService, texts: list[str], products: int) -> str:
+    """Bit-equal results; FTS5 is slow on large catalogues, so that fewer are compared there."""
+    some = texts[: 100 if products <= 50_000 else 20 if products <= 300_000 else 4]
+    same = sum(service.search(text) == service.search(text, engine="fts5") for text in some)
+    return f"{same} of {len(some)}"
+
+
+def _overlap(peer: Peer, service: SearchService, texts: list[str]) -> float:
+    """Mean share of our first 150 that the peer has too."""
+    shares = []
+    for text in texts:
+        ours = set(service.search(text).asins)
+        if ours:
+            shares.append(len(ours & set(peer.search(tokenize(text)))) / len(ours))
+    return round(sum(shares) / max(len(shares), 1), 3)
+
+
+def start_up(folder: Path, text: str, repeats: int = 7) -> dict[str, Any]:
+    """Process start to the first page of 20 products, and private memory then."""
+    seconds, printed = [], ""
+    for _ in range(repeats):
+        start = time.perf_counter()
+        printed = subprocess.run(
+            [sys.executable, "-c", _START, str(folder), text], capture_output=True, text=True, check=True
+        ).stdout
+        seconds.append(time.perf_counter() - start)
+    engine, mib = printed.split()
+    return {"engine": engine, "best_ms": round(min(seconds) * 1e3, 1), "private_mib": int(mib)}
+
+
+def report_lines(products: int, built: Built, measured: dict[str, Any]) -> Iterator[str]:
+    sizes = " + ".join(_size(built.folder / name) for name in ("catalog.sqlite", "arrays.bin"))
+    yield f"== {products:,} products; files {sizes}"
+    if built.seconds:
+        spent = ", ".join(f"{name} {value:.1f} s" for name, value in built.seconds.items())
+        yield f"build: {spent}; peak {built.peak_mib:,} MiB"
+    yield f"start to first page: {measured['start']}"
+    for position, kind in enumerate(("simple", "full")):
+        goal = GOALS.get(products, ((None, None), (None, None)))[position]
+        values = measured[kind]
+        asked = values["timings"][0]["queries"]
+        yield f"{kind} texts, {asked} queries; goal: ratio {goal[0]}, p95 {goal[1]} ms"
+        for timing in values["timings"]:
+            yield (
+                f"  {timing['name']:<22} p50 {timing['p50_ms']:10.3f}  p95 {timing['p95_ms']:10.3f} ms"
+                f"  ratio {timing['ratio_p50']:8.1f} (5 %: {timing['ratio_p5']:.1f})"
+            )
+        yield f"  whole call, ms: {values['whole_call_ms']}"
+        yield f"  bit-equal to FTS5: {values['equal']}; overlap of the first 150: {values['overlap']}"
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:,.0f} MB"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--products", type=int, nargs="+", default=[22_726])
+    parser.add_argument("--folder", type=Path, default=Path("data/cache/benchmarks"))
+    parser.add_argument("--simple", type=int, default=100, help="simple queries")
+    parser.add_argument("--full", type=int, default=100, help="full queries")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--json", type=Path, help="write all figures here")
+    arguments = parser.parse_args()
+    print(f"{machine_facts()}; load {os.getloadavg()[0]:.1f}", flush=True)
+    everything: dict[str, Any] = {"machine": machine_facts()}
+    for products in arguments.products:
+        built = build(arguments.folder / str(products), products)
+        counts = {"simple": arguments.simple, "full": arguments.full}
+        measured = compare(built, products, counts, not arguments.no_peers)
+        measured["start"] = start_up(built.folder, "想买一款百搭保温杯")
+        print("\n".join(report_lines(products, built, measured)), flush=True)
+        everything[str(products)] = {"build_seconds": built.seconds, "peak_mib": built.peak_mib, **measured}
+    print(f"load {os.getloadavg()[0]:.1f}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(everything, ensure_ascii=False, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Search baseline of one split of a finished release: totals, domains, and why the failures failed.
+
+Reads goals, so it belongs to the pipeline; what it returns names task ids, counts and causes, never a text.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from pipelines.stages.search_metrics import (
+    MODES,
+    NOT_FOUND,
+    Outcomes,
+    TaskQuery,
+    rank_golds,
+    summarise,
+)
+from shopsim_env.errors import TaskError
+from shopsim_env.private import Goal
+from shopsim_env.release import Release, load_release
+from shopsim_env.release.layout import CATALOG, SEARCH_ARRAYS
+from shopsim_env.search.engines import SearchService
+from shopsim_env.search.fts5 import Fts5Engine
+from shopsim_env.sqlite import open_readonly
+from shopsim_env.versions import TOP_K
+
+NO_DOMAIN: Final = "(none)"
+OUTRANKED: Final = "outranked"
+NO_SHARED_WORD: Final = "no_shared_word"
+
+
+def measure_split(
+    path: Path, split: str, *, workers: int = 1, on_progress: Callable[[int, int], None] | None = None
+) -> dict[str, Any]:
+    """Recall and MRR of the gold products of one split.
+
+    Args:
+        path: A release with its private part.
+        split: Name of a split, with its family: `source/NAME` or `project/NAME`.
+        workers: Processes that search.
+        on_progress: Called with searches done and all searches.
+
+    Returns:
+        `release`, `split`, the totals of `summarise`, `domains` (name to the same), and `failed`: per mode
+        and cause the task ids. Causes: `empty_query`, `no_shared_word` (no word of the text is in the gold
+        product), `outranked` (it is, but 150 products are better).
+
+    Raises:
+        TaskError: Code `unknown_split`.
+        ReleaseError: A public copy, which has no goals.
+    """
+    with load_release(path) as release:
+        if split not in release.splits:
+            raise TaskError(
+                f"split {split!r}: expected one of {', '.join(sorted(release.splits))}", code="unknown_split"
+            )
+        goals = [release.private().goal(task_id) for task_id in release.splits[split]]
+        queries = [_query(goal) for goal in goals]
+        service = open_search(release.path)
+        try:
+            outcomes = rank_golds(
+                service,
+                queries,
+                workers=workers,
+                opener=partial(open_search, release.path),
+                on_progress=on_progress,
+            )
+        finally:
+            service.close()
+        domains = _domains(release.path, goals)
+        return {
+            "release": release.id,
+            "split": split,
+            **summarise(outcomes, list(outcomes)),
+            "domains": {name: summarise(outcomes, ids) for name, ids in domains.items()},
+            "failed": _failed(release, outcomes, queries),
+        }
+
+
+def open_search(root: Path) -> SearchService:
+    """The engines of a release folder, without a cache; also for the workers."""
+    return SearchService(Fts5Engine.open(root / CATALOG), root / SEARCH_ARRAYS, cache_hits=0)
+
+
+def _query(goal: Goal) -> TaskQuery:
+    return goal.task_id, goal.product.asin, goal.instruction_simple or None, goal.instruction
+
+
+def _domains(root: Path, goals: Iterable[Goal]) -> dict[str, list[int]]:
+    """Task ids by domain of the gold product: its own, else the first level of its category."""
+    found: dict[str, list[int]] = {}
+    with closing(open_readonly(root / CATALOG)) as connection:
+        for goal in goals:
+            row = connection.execute("SELECT body FROM product WHERE asin = ?", (goal.product.asin,))
+            found.setdefault(_domain(json.loads(row.fetchone()[0])), []).append(goal.task_id)
+    return dict(sorted(found.items()))
+
+
+def _domain(record: Mapping[str, Any]) -> str:
+    own = record.get("domain_en_short") or record.get("domain_zh")
+    level = str(record.get("category") or "").replace("›", ">").split(">")[0].strip()
+    return str(own) if own else level or NO_DOMAIN
+
+
+def _failed(release: Release, outcomes: Outcomes, queries: Iterable[TaskQuery]) -> dict[str, Any]:
+    failed: dict[str, dict[str, list[int]]] = {mode: {} for mode in MODES}
+    for task_id, asin, *texts in queries:
+        for mode, text in zip(MODES, texts, strict=True):
+            outcome = outcomes[task_id].get(mode)
+            if isinstance(outcome, str):
+                cause = _cause(release, asin, str(text)) if outcome == NOT_FOUND else outcome
+                failed[mode].setdefault(cause, []).append(task_id)
+    return {mode: dict(sorted(causes.items())) for mode, causes in failed.items()}
+
+
+def _cause(release: Release, asin: str, text: str) -> str:
+    """Whether the gold product matches the text at all."""
+    alone = release.search(text, TOP_K, where=[asin])
+    return OUTRANKED if alone.hits else NO_SHARED_WORD
