@@ -7,7 +7,7 @@ connection; a name is imported when it is first used, so that a process that onl
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shopsim_env.versions import __version__ as __version__
+import shopsim_env.versions as _versions
 
 if TYPE_CHECKING:
     from shopsim_env.catalog.price_axes import price_axes
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from shopsim_env.tasks.model import Task
     from shopsim_env.text.normalize import normalize_query
     from shopsim_env.text.tokens import tokenize
+
+__version__ = _versions.__version__
 
 _HOMES = {
     "AskShopper": "shopsim_env.shop.actions",

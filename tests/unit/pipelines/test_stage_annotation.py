@@ -187,7 +187,7 @@ def test_missing_answers_stop_with_ten_examples() -> None:
         resolve_all(tasks, answers)
     assert caught.value.code == "annotations_missing"
     examples = [f"{n}:instruction" for n in range(8)] + ["8:instruction_simple", "9:instruction_simple"]
-    assert f"20 are missing: {', '.join(examples)}, ...;" in str(caught.value)
+    assert f"missing for 20: task {', '.join(examples)}, ...." in str(caught.value)
 
 
 def test_listed_tasks_fall_back_and_name_the_missing_text() -> None:
@@ -329,7 +329,7 @@ def test_missing_and_extra_tasks_are_listed() -> None:
     with pytest.raises(AnnotationError) as missing:
         check_audit([recorded()], [BUDGET, *tasks])
     assert missing.value.code == "annotations_missing"
-    assert "12 are missing: 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, ...;" in str(missing.value)
+    assert "missing for 12: task 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, ...." in str(missing.value)
     with pytest.raises(AnnotationError, match="1 are extra: 3;") as extra:
         check_audit([recorded()], [])
     assert extra.value.code == "annotations_extra"
