@@ -10,21 +10,26 @@ from shopsim_env.catalog.product import Product
 from shopsim_env.errors import (
     EpisodeError,
     ObservationError,
+    PoolError,
     ReleaseError,
     SearchIndexError,
     ShopSimError,
     TaskError,
+    TraceError,
     UnknownTaskError,
     UsageError,
 )
+from shopsim_env.pool import EnvPool, Group
 from shopsim_env.release import Release, load_release
 from shopsim_env.reward.option import OptionMatch, match_option
 from shopsim_env.reward.total import RewardDetail, score_purchase
 from shopsim_env.search.result import SearchHit, SearchResult
 from shopsim_env.shop.actions import AskShopper, Click, Search
+from shopsim_env.shop.anchor import anchor_key
 from shopsim_env.shop.env import Reset, ShopEnv, Step
 from shopsim_env.shop.render import render_observation_state
 from shopsim_env.tasks.budget import Budget, parse_budget, task_budget
+from shopsim_env.tasks.iterator import TaskIterator
 from shopsim_env.tasks.model import Task
 from shopsim_env.text.normalize import normalize_query
 from shopsim_env.text.tokens import tokenize
@@ -35,9 +40,12 @@ __all__ = [
     "AskShopper",
     "Budget",
     "Click",
+    "EnvPool",
     "EpisodeError",
+    "Group",
     "ObservationError",
     "OptionMatch",
+    "PoolError",
     "PriceResolution",
     "Product",
     "Release",
@@ -53,8 +61,11 @@ __all__ = [
     "Step",
     "Task",
     "TaskError",
+    "TaskIterator",
+    "TraceError",
     "UnknownTaskError",
     "UsageError",
+    "anchor_key",
     "load_release",
     "match_option",
     "normalize_query",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from shopsim_env.commands import play, search, verify
+from shopsim_env.commands import floors, play, replay, search, verify
 from shopsim_env.errors import ShopSimError
 
 _CHECKOUT_COMMANDS = ("build", "sample")
@@ -25,7 +25,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="A Chinese shopping environment for agents. Commands read the sample release by default.",
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (verify, search, play):
+    for module in (verify, search, play, replay, floors):
         module.register(subparsers)
     if _CHECKOUT.is_file():
         # Only our own checkout: an unrelated top-level package may be called `pipelines` too.

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
 from shopsim_env.catalog.store import CatalogStore
 from shopsim_env.errors import UnknownTaskError
 from shopsim_env.tasks.budget import task_budget
+
+_KEPT_GOALS = 4_096
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,6 +51,7 @@ class PrivateRelease:
         self._connection = connection
         self._catalog = catalog
         self._lock = threading.Lock()
+        self._kept: BoundedCache[int, Goal] = BoundedCache(_KEPT_GOALS)
 
     def goal(self, task_id: int) -> Goal:
         """The goal of one task.
@@ -55,6 +59,13 @@ class PrivateRelease:
         Raises:
             UnknownTaskError: the task is not active in this release.
         """
+        goal = self._kept.get(task_id)
+        if goal is None:
+            goal = self._read(task_id)
+            self._kept.put(task_id, goal)
+        return goal
+
+    def _read(self, task_id: int) -> Goal:
         with self._lock:
             row = self._connection.execute(
                 "SELECT task_id, task_uid, asin, instruction, instruction_simple, attributes, options, "
@@ -85,6 +96,7 @@ class PrivateRelease:
 
     def close(self) -> None:
         """Closes the goals file."""
+        self._kept.clear()
         self._connection.close()
 
     def __repr__(self) -> str:

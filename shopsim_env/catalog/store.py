@@ -10,9 +10,11 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
 from shopsim_env.errors import ReleaseError, UsageError
 
+KEPT_PRODUCTS = 2_048
 _TABLES = ("product", "title_noun")
 _SELECT = """
 SELECT product.body, title_noun.nouns
@@ -46,13 +48,15 @@ class CatalogStore:
 
     Args:
         path: `catalog.sqlite` with the tables `product` and `title_noun`.
+        keep: Products kept in memory at most.
 
     Raises:
         ReleaseError: File or table missing, or the two tables do not hold the same products.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, keep: int = KEPT_PRODUCTS) -> None:
         self._lock = threading.Lock()
+        self._kept: BoundedCache[str, Product] = BoundedCache(keep)
         self._connection = open_readonly(path)
         try:
             self._size = self._check(path)
@@ -83,13 +87,18 @@ class CatalogStore:
         Raises:
             UsageError: Code `unknown_product`; the release has no such asin.
         """
+        kept = self._kept.get(asin)
+        if kept is not None:
+            return kept
         with self._lock:
             row = self._connection.execute(_SELECT, (asin,)).fetchone()
         if row is None:
             raise UsageError(
                 f"expected the asin of a product of this release, found {asin!r}", code="unknown_product"
             )
-        return Product.from_record(json.loads(row[0]), tuple(json.loads(row[1])))
+        product = Product.from_record(json.loads(row[0]), tuple(json.loads(row[1])))
+        self._kept.put(asin, product)
+        return product
 
     def asins(self) -> Iterator[str]:
         """All asins in code point order."""
@@ -108,6 +117,7 @@ class CatalogStore:
         return self._size
 
     def close(self) -> None:
-        """Closes the connection; further calls on it are harmless."""
+        """Closes the connection; calling this again is harmless."""
+        self._kept.clear()
         with self._lock:
             self._connection.close()
