@@ -7,7 +7,7 @@ export DAGSTER_HOME := $(CURDIR)/.dagster_home
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types imports unit wheel ui sample sample-release lock clean
+.PHONY: help demo test lint types imports unit wheel ui sample sample-release golden lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -66,6 +66,9 @@ sample: $(VENV)/.ready ## regenerate the committed sample archive
 
 sample-release: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## rebuild the sample release that the wheel carries
 	@$(BIN)/shopsim build --dataset sample --out shopsim_env/sample_release --force
+
+golden: $(VENV)/.ready ## play the golden episodes of the sample anew (commit the result)
+	@$(BIN)/python tests/golden/make_golden.py
 
 lock: ## renew requirements.lock (needs uv; commit the result)
 	uv pip compile pyproject.toml --all-extras --generate-hashes --no-strip-extras --no-emit-index-url \

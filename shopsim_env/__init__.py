@@ -16,21 +16,26 @@ if TYPE_CHECKING:
     from shopsim_env.errors import (
         EpisodeError,
         ObservationError,
+        PoolError,
         ReleaseError,
         SearchIndexError,
         ShopSimError,
         TaskError,
+        TraceError,
         UnknownTaskError,
         UsageError,
     )
+    from shopsim_env.pool import EnvPool, Group
     from shopsim_env.release import Release, load_release
     from shopsim_env.reward.option import OptionMatch, match_option
     from shopsim_env.reward.total import RewardDetail, score_purchase
     from shopsim_env.search.result import SearchHit, SearchResult
     from shopsim_env.shop.actions import AskShopper, Click, Search
+    from shopsim_env.shop.anchor import anchor_key
     from shopsim_env.shop.env import Reset, ShopEnv, Step
     from shopsim_env.shop.render import render_observation_state
     from shopsim_env.tasks.budget import Budget, parse_budget, task_budget
+    from shopsim_env.tasks.iterator import TaskIterator
     from shopsim_env.tasks.model import Task
     from shopsim_env.text.normalize import normalize_query
     from shopsim_env.text.tokens import tokenize
@@ -41,9 +46,12 @@ _HOMES = {
     "AskShopper": "shopsim_env.shop.actions",
     "Budget": "shopsim_env.tasks.budget",
     "Click": "shopsim_env.shop.actions",
+    "EnvPool": "shopsim_env.pool",
     "EpisodeError": "shopsim_env.errors",
+    "Group": "shopsim_env.pool",
     "ObservationError": "shopsim_env.errors",
     "OptionMatch": "shopsim_env.reward.option",
+    "PoolError": "shopsim_env.errors",
     "PriceResolution": "shopsim_env.catalog.prices",
     "Product": "shopsim_env.catalog.product",
     "Release": "shopsim_env.release",
@@ -59,8 +67,11 @@ _HOMES = {
     "Step": "shopsim_env.shop.env",
     "Task": "shopsim_env.tasks.model",
     "TaskError": "shopsim_env.errors",
+    "TaskIterator": "shopsim_env.tasks.iterator",
+    "TraceError": "shopsim_env.errors",
     "UnknownTaskError": "shopsim_env.errors",
     "UsageError": "shopsim_env.errors",
+    "anchor_key": "shopsim_env.shop.anchor",
     "load_release": "shopsim_env.release",
     "match_option": "shopsim_env.reward.option",
     "normalize_query": "shopsim_env.text.normalize",
@@ -76,9 +87,12 @@ __all__ = [
     "AskShopper",
     "Budget",
     "Click",
+    "EnvPool",
     "EpisodeError",
+    "Group",
     "ObservationError",
     "OptionMatch",
+    "PoolError",
     "PriceResolution",
     "Product",
     "Release",
@@ -94,8 +108,11 @@ __all__ = [
     "Step",
     "Task",
     "TaskError",
+    "TaskIterator",
+    "TraceError",
     "UnknownTaskError",
     "UsageError",
+    "anchor_key",
     "load_release",
     "match_option",
     "normalize_query",

@@ -10,6 +10,9 @@ in `pipelines.errors`.
     ├── TaskError            unknown, excluded or duplicate task, unknown split
     ├── EpisodeError         step before reset, step after the end
     ├── ObservationError     a state that must not be rendered
+    ├── TraceError           a trace file or line that is not one, or an action that cannot be written down
+    ├── SimulatorError       the endpoint behind a simulated customer failed
+    ├── PoolError            no free slot, or a slot that the caller does not have
     └── UsageError           a wrong argument of a public function or command
 """
 
@@ -68,6 +71,24 @@ class ObservationError(ShopSimError):
     """A state that must not be rendered: unknown page, wrong version or a private key."""
 
     default_code = "observation_error"
+
+
+class PoolError(ShopSimError):
+    """A pool without a free slot, or a slot that the caller does not have; nothing was changed."""
+
+    default_code = "pool_error"
+
+
+class TraceError(ShopSimError):
+    """A trace file or line that cannot be read, or an action that no trace can hold exactly."""
+
+    default_code = "trace_error"
+
+
+class SimulatorError(ShopSimError):
+    """The language model behind a simulated customer cannot be reached or answers with something else."""
+
+    default_code = "simulator_fault"
 
 
 class UsageError(ShopSimError):

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
 from shopsim_env.catalog.store import CatalogStore
 from shopsim_env.errors import UnknownTaskError
 from shopsim_env.sqlite import ReadOnlyDatabase
+
+_KEPT_GOALS = 4_096
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,6 +49,7 @@ class PrivateRelease:
         """Opens the goals file and borrows `catalog`."""
         self._database = ReadOnlyDatabase(path)
         self._catalog = catalog
+        self._kept: BoundedCache[int, Goal] = BoundedCache(_KEPT_GOALS)
 
     def goal(self, task_id: int) -> Goal:
         """The goal of one task.
@@ -53,6 +57,13 @@ class PrivateRelease:
         Raises:
             UnknownTaskError: the task is not active in this release.
         """
+        goal = self._kept.get(task_id)
+        if goal is None:
+            goal = self._read(task_id)
+            self._kept.put(task_id, goal)
+        return goal
+
+    def _read(self, task_id: int) -> Goal:
         rows = self._database.rows(
             "SELECT task_id, task_uid, asin, instruction, instruction_simple, attributes, options, "
             "price_upper, has_persona FROM goal WHERE task_id = ?",
@@ -85,6 +96,7 @@ class PrivateRelease:
 
     def close(self) -> None:
         """Closes the goals file."""
+        self._kept.clear()
         self._database.close()
 
     def __repr__(self) -> str:

@@ -143,7 +143,9 @@ def _option_value(entry: Any) -> OptionValue:
     value = entry.get("value") if is_object else entry
     raw = "" if value is None else str(value)
     price = read_price(entry.get("price")) if is_object else None
-    return OptionValue(raw, public_value(raw), option_key(raw), price)
+    public, key = public_value(raw), option_key(raw)
+    # Most values are written in their public form; one string for all three keeps products small.
+    return OptionValue(raw, raw if public == raw else public, raw if key == raw else key, price)
 
 
 def _listing(pricing: Any) -> tuple[Decimal, ...]:

@@ -9,10 +9,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
 from shopsim_env.errors import ReleaseError, UsageError
 from shopsim_env.sqlite import open_readonly
 
+KEPT_PRODUCTS = 2_048
 _TABLES = ("product", "title_noun")
 _SELECT = """
 SELECT product.body, title_noun.nouns
@@ -26,13 +28,15 @@ class CatalogStore:
 
     Args:
         path: `catalog.sqlite` with the tables `product` and `title_noun`.
+        keep: Products kept in memory at most.
 
     Raises:
         ReleaseError: File or table missing, or the two tables do not hold the same products.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, keep: int = KEPT_PRODUCTS) -> None:
         self._lock = threading.Lock()
+        self._kept: BoundedCache[str, Product] = BoundedCache(keep)
         self._connection = open_readonly(path)
         try:
             self._size = self._check(path)
@@ -63,11 +67,16 @@ class CatalogStore:
         Raises:
             UsageError: Code `unknown_product`; the release has no such asin.
         """
+        kept = self._kept.get(asin)
+        if kept is not None:
+            return kept
         with self._lock:
             row = self._connection.execute(_SELECT, (asin,)).fetchone()
         if row is None:
             raise _unknown(asin)
-        return Product.from_record(json.loads(row[0]), tuple(json.loads(row[1])))
+        product = Product.from_record(json.loads(row[0]), tuple(json.loads(row[1])))
+        self._kept.put(asin, product)
+        return product
 
     def number(self, asin: str) -> int | None:
         """Catalogue id of a product (the rank of its asin, from 1), or None."""
@@ -103,7 +112,8 @@ class CatalogStore:
         return self._size
 
     def close(self) -> None:
-        """Closes the connection; further calls on it are harmless."""
+        """Closes the connection; calling this again is harmless."""
+        self._kept.clear()
         with self._lock:
             self._connection.close()
 

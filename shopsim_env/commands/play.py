@@ -7,15 +7,18 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.commands.output import add_common, add_release, show, show_json
 from shopsim_env.errors import UsageError
+from shopsim_env.recording import TracedEnv
 from shopsim_env.release import Release, load_release
 from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.shop.env import Reset, ShopEnv, Step
 from shopsim_env.shop.oracle import solve
+from shopsim_env.trace import TraceWriter
 
 _HELP = "type search[words] or click[value], the number behind an element, or Ctrl-D to leave"
 
@@ -33,12 +36,16 @@ def register(subparsers: Any) -> None:
         "--persona", action="store_true", help="persona mode: simple request and persona (default)"
     )
     mode.add_argument("--standard", action="store_true", help="standard mode: full request")
+    parser.add_argument(
+        "--multi-turn", action="store_true", help="vague request, and a shopper that answers ask_shopper[...]"
+    )
     player = parser.add_mutually_exclusive_group()
     player.add_argument(
         "--script", metavar="FILE", help="read actions from FILE, one a line ('-': standard input)"
     )
     player.add_argument("--oracle", action="store_true", help="let the agent that knows the goal play")
     parser.add_argument("--brief", action="store_true", help="print actions and results, not whole pages")
+    parser.add_argument("--trace", metavar="FILE", help="append the episode to FILE (shopsim-trace-v1)")
     parser.add_argument("--option-match", choices=OPTION_RULES, default="anchored")
     add_release(parser)
     add_common(parser)
@@ -48,10 +55,12 @@ def register(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Plays to the end; exit code 0 when the episode ended with r_success = 1, else 1."""
     lines = _lines(arguments.script)
-    with load_release(arguments.release) as release:
-        env = ShopEnv(
+    with load_release(arguments.release) as release, _trace(arguments.trace) as writer:
+        env = TracedEnv(
             release,
+            writer=writer,
             task_mode="standard" if arguments.standard else "persona",
+            interaction_mode="multi_turn" if arguments.multi_turn else "single_turn",
             option_match=arguments.option_match,
             split=arguments.split,
         )
@@ -59,12 +68,24 @@ def run(arguments: argparse.Namespace) -> int:
         say = _silent if arguments.json else show
         say(_introduction(start, brief=arguments.brief))
         steps = _play(release, env, start, arguments, say, lines)
+        env.close()
     last = steps[-1][1] if steps else None
     if arguments.json:
         show_json(_report(release, start, steps))
     else:
         show(_ending(last))
     return 0 if last is not None and last.reward_detail and last.reward_detail["r_success"] == 1 else 1
+
+
+def _trace(path: str | None) -> AbstractContextManager[TraceWriter | None]:
+    """The writer of `--trace`; what an earlier run left unfinished there is cut off and reported."""
+    if path is None:
+        return nullcontext()
+    writer = TraceWriter(path)
+    if writer.dropped:
+        report = f"shopsim: {path}: cut off an unfinished last line of {writer.dropped} bytes\n"
+        sys.stderr.write(report)
+    return writer
 
 
 def _silent(_: object) -> None:
@@ -143,6 +164,8 @@ def _page(step: Step, brief: bool) -> list[str]:
         return ["", step.observation]
     state, feedback = step.observation_state, step.action_feedback or {}
     facts = [f"  {feedback.get('message', '')} · {state['page_type']}"]
+    if "shopper" in state and feedback.get("action", "").startswith("ask_shopper"):
+        facts[0] += f" · {state['shopper']['message']}"
     if "total_results" in state:
         facts[0] += f" · {state['total_results']} hits, page {state['page']}/{state['total_pages']}"
     if "product" in state:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
 from shopsim_env.catalog.store import CatalogStore
 from shopsim_env.errors import ReleaseError, SearchIndexError, UnknownTaskError, UsageError
@@ -36,6 +37,7 @@ from shopsim_env.tasks.splits import read_splits
 from shopsim_env.text.tokens import tokenize
 from shopsim_env.versions import TOP_K
 
+_KEPT_TASKS = 4_096
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_release"
 
 
@@ -44,10 +46,18 @@ class TaskTable(Mapping[int, Task]):
 
     def __init__(self, path: Path) -> None:
         self._database = ReadOnlyDatabase(path)
+        self._kept: BoundedCache[int, Task] = BoundedCache(_KEPT_TASKS)
 
     def __getitem__(self, task_id: int) -> Task:
         if isinstance(task_id, bool) or not isinstance(task_id, int) or not 0 <= task_id < 2**63:
             raise UnknownTaskError(f"a task id is an integer from 0, found {task_id!r}")
+        task = self._kept.get(task_id)
+        if task is None:
+            task = self._read(task_id)
+            self._kept.put(task_id, task)
+        return task
+
+    def _read(self, task_id: int) -> Task:
         row = self._one("SELECT task_id, instruction, instruction_simple, persona, labels FROM task", task_id)
         if row is None:
             raise UnknownTaskError(self._why_absent(task_id))
@@ -61,6 +71,7 @@ class TaskTable(Mapping[int, Task]):
 
     def close(self) -> None:
         """Closes the file."""
+        self._kept.clear()
         self._database.close()
 
     def _why_absent(self, task_id: int) -> str:

@@ -7,6 +7,7 @@ searched. Source: seed "论文奖励 pipeline", R_attribute; number guard: contr
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from shopsim_env.catalog.product import Product
 from shopsim_env.reward.fuzzy import MATCH_ABOVE, token_set_ratio
@@ -29,6 +30,8 @@ def count_attributes(targets: Sequence[str], product: Product, *, option_match: 
     )
 
 
+# Rollouts of one task compare the same few texts again and again.
+@lru_cache(maxsize=16_384)
 def _is_alike(target: str, attribute: str, guarded: bool) -> bool:
     if guarded and not _numbers(target) <= _numbers(attribute):
         return False

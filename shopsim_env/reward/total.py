@@ -5,7 +5,7 @@ Belongs here: the formulas, the detail that a caller may see, and the scoring of
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from shopsim_env.catalog.prices import resolve_price
@@ -77,7 +77,9 @@ class RewardDetail:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form; an episode without a purchase has the shared fields alone."""
-        values = asdict(self)
+        values = {name: getattr(self, name) for name in self.__slots__}
+        if self.price_resolution is not None:
+            values["price_resolution"] = dict(self.price_resolution)
         if self.termination_reason != PURCHASE:
             return {name: value for name, value in values.items() if name not in _PURCHASE_ONLY}
         return values
@@ -142,7 +144,13 @@ def score_purchase(
     return RewardDetail(
         reward_version=version,
         termination_reason=PURCHASE,
-        **asdict(totals),
+        r_type=totals.r_type,
+        r_att=totals.r_att,
+        r_option=totals.r_option,
+        r_price=totals.r_price,
+        r_loose=totals.r_loose,
+        r_strict=totals.r_strict,
+        r_success=totals.r_success,
         target_asin_match=bought.asin == goal.product.asin,
         price_verifiable=price.verifiable,
         category_match=kind.category_match,

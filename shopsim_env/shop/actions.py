@@ -71,11 +71,11 @@ def parse_action(raw: object) -> Parsed:
     arguments as JSON text or object. Typed actions and tool calls are data: their argument is never searched
     for a second action. Source: contract 7.9.
     """
+    if isinstance(raw, str):
+        return _from_text(well_formed(raw).strip())
     if isinstance(raw, (Search, Click, AskShopper)):
         name = _name_of(raw)
         return _checked(name, getattr(raw, _ARGUMENTS[name]))
-    if isinstance(raw, str):
-        return _from_text(well_formed(raw).strip())
     if isinstance(raw, Mapping):
         return _from_call(raw)
     if isinstance(raw, (list, tuple)) and all(isinstance(item, Mapping) for item in raw):
@@ -135,8 +135,10 @@ def _from_text(text: str) -> Parsed:
     parsed = _checked(name, rest[:-1]) if known else _malformed(text)
     if parsed.problem == "too_long" or (not known and len(text) > MAX_ARGUMENT):
         return Parsed(parsed.action, "too_long", parsed.text)
-    if _SECOND_ACTION.search(text) or len(_ACTION_LINE.findall(text)) > 1:
+    lines = "\n" in text or "\r" in text
+    second = ("]" in head or "[" in rest) and _SECOND_ACTION.search(text)
+    if second or (lines and len(_ACTION_LINE.findall(text)) > 1):
         return Parsed(parsed.action, "multiple_actions_not_allowed", echo(text))
-    if "\n" in text or "\r" in text:
+    if lines:
         return Parsed(None, "invalid_format", echo(text))
     return parsed

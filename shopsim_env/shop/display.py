@@ -9,11 +9,15 @@ import re
 # Line and paragraph separators, C0/C1 controls, bidirectional overrides and isolates, lone surrogates: each
 # could forge a line, a terminal sequence or a reading order, or stop the text from being encoded.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ECHO_LENGTH = 200
 
 
 def one_line(text: str) -> str:
     """`text` on one line: unsafe characters become blanks, runs of blanks one blank, ends trimmed."""
+    # A printable text has neither unsafe characters nor blanks other than U+0020; most texts end here.
+    if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
+        return text
     return " ".join(_UNSAFE.sub(" ", text).split())
 
 
@@ -22,7 +26,7 @@ def well_formed(text: str) -> str:
 
     The JSON of a model may carry half of a pair; such text must not break the search or a trace.
     """
-    if text.isascii():
+    if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

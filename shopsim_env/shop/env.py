@@ -7,24 +7,36 @@ raises and is never an invalid step (contract 3, 7.11).
 
 import random
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
-from shopsim_env.errors import EpisodeError, SearchIndexError, TaskError, UnknownTaskError, UsageError
+from shopsim_env.dialogue.shopper import Talk
+from shopsim_env.dialogue.wording import TemplateWording, Wording
+from shopsim_env.errors import (
+    EpisodeError,
+    SearchIndexError,
+    SimulatorError,
+    TaskError,
+    UnknownTaskError,
+    UsageError,
+)
 from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.reward.total import RewardDetail, score_purchase, unpurchased_detail
 from shopsim_env.shop.actions import parse_action
+from shopsim_env.shop.asking import shopper_block, start_talk, take_turn, talk_info
 from shopsim_env.shop.episode import ReleaseLike, Reset, Step
 from shopsim_env.shop.feedback import Feedback
-from shopsim_env.shop.observation import build_state
+from shopsim_env.shop.observation import observe
 from shopsim_env.shop.pages import Page, ProductDetail, SearchHome, Terminal, clickable
-from shopsim_env.shop.render import render_observation_state
-from shopsim_env.shop.session import play
+from shopsim_env.shop.render import PageText
+from shopsim_env.shop.session import Turn
+from shopsim_env.shop.shelf import Shelf, caches_of
+from shopsim_env.shop.styles import RENDERERS
 from shopsim_env.shop.tools import static_tools, tools_for
 from shopsim_env.tasks.model import Task
-from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION
+from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION, PAGE_SIZE
 
 __all__ = ["FORCED_ENDS", "TASK_MODES", "Reset", "ShopEnv", "Step"]
 
@@ -38,8 +50,24 @@ class _Episode:
 
     task_id: int
     page: Page = field(default_factory=SearchHome)
+    talk: Talk | None = None
     count: int = 0
     feedback: Feedback | None = None
+    invalid: int = 0
+    invalid_run: int = 0
+
+    def after(self, turn: Turn, talk: Talk | None) -> "_Episode":
+        """The episode with one more action counted, refused ones also by themselves and in a row."""
+        valid = turn.feedback.valid
+        return _Episode(
+            self.task_id,
+            turn.page,
+            talk,
+            self.count + 1,
+            turn.feedback,
+            self.invalid if valid else self.invalid + 1,
+            0 if valid else self.invalid_run + 1,
+        )
 
 
 class ShopEnv:
@@ -49,14 +77,20 @@ class ShopEnv:
         release: An opened release; a public copy is refused, because it cannot be scored.
         task_mode: "persona" shows the simple text and the persona where a task has them, else the full text
             and `{}`; "standard" shows the full text of every task.
-        interaction_mode: "single_turn" (30 actions) or "multi_turn" (40). There is no shopper:
-            `ask_shopper` is answered with `unavailable_action` in both.
+        interaction_mode: "single_turn" (30 actions) or "multi_turn" (40), where the request is vague and a
+            shopper answers `ask_shopper` on every page.
         option_match: "anchored" or "paper" (contract 7.3).
         split: Split that `reset` without an id draws from.
         max_actions: Limit instead of the mode's own.
+        page_size: Products on a results page, 1 to 20.
+        observation_style: "full" is the text of `render_observation_state`, "compact" a shorter one for small
+            contexts; the state is the same.
+        max_invalid: Ends the episode with `action_limit` after so many refused actions in a row.
+        shopper_wording: Who words the shopper's facts, multi-turn only; templates by default.
 
     Raises:
-        UsageError: unknown mode or option match, limit below 1.
+        UsageError: unknown mode, option match or style; limit or page size out of range; a wording without a
+            shopper.
         TaskError: unknown split.
     """
 
@@ -69,15 +103,28 @@ class ShopEnv:
         option_match: str = "anchored",
         split: str | None = None,
         max_actions: int | None = None,
+        page_size: int = PAGE_SIZE,
+        observation_style: str = "full",
+        max_invalid: int | None = None,
+        shopper_wording: Wording | None = None,
     ) -> None:
         self._task_mode = _one_of("task_mode", task_mode, TASK_MODES)
         self._interaction_mode = _one_of("interaction_mode", interaction_mode, tuple(ACTION_LIMITS))
+        if shopper_wording is not None and interaction_mode != "multi_turn":
+            raise UsageError("shopper_wording: expected none in single_turn mode, which has no shopper")
+        self._wording = shopper_wording or TemplateWording()
         self._option_match = _one_of("option_match", option_match, OPTION_RULES)
-        self._limit = _limit(max_actions, ACTION_LIMITS[interaction_mode])
+        self._limit = _limit("max_actions", max_actions, ACTION_LIMITS[interaction_mode])
+        self._max_invalid = None if max_invalid is None else _limit("max_invalid", max_invalid, 1)
+        self._page_size = _limit("page_size", page_size, PAGE_SIZE, PAGE_SIZE)
+        self._style = _one_of("observation_style", observation_style, tuple(RENDERERS))
         self._split = None if split is None else _split(release.splits, split)
         self._release = release
+        caches = caches_of(release)
+        self._shelf = Shelf(release, caches)
+        self._scores = caches.scores
         self._goals = release.private()
-        self._random: random.Random | None = None
+        self._random: random.Random | int | None = None
         self._episode: _Episode | None = None
         self._closed = False
 
@@ -86,13 +133,27 @@ class ShopEnv:
         """The rule that compares options: "anchored" or "paper"."""
         return self._option_match
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keywords that make a `ShopEnv` which plays the same: what a trace has to record."""
+        return {
+            "task_mode": self._task_mode,
+            "interaction_mode": self._interaction_mode,
+            "option_match": self._option_match,
+            "max_actions": self._limit,
+            "page_size": self._page_size,
+            "observation_style": self._style,
+            "max_invalid": self._max_invalid,
+        }
+
     def reset(self, task_id: int | None = None, *, seed: int | None = None) -> Reset:
         """Starts an episode; a running one is dropped only when this succeeds.
 
         Args:
             task_id: Task to play; without it, one is drawn from `split`.
             seed: Restarts the generator of draws. Without it, draws go on where the last one ended, as in
-                Gymnasium; the first draw needs a seed. Nothing else of an episode is random.
+                Gymnasium; the first draw needs a seed. In multi-turn it also picks the shopper's wordings
+                (those of 0 without it). Nothing else of an episode is random.
 
         Raises:
             TaskError: unknown or excluded task.
@@ -101,16 +162,19 @@ class ShopEnv:
         """
         if self._closed:
             raise EpisodeError("reset after close; build a new ShopEnv", code="closed")
-        generator = self._random if seed is None else random.Random(_integer("seed", seed))  # noqa: S311
-        task = self._task(self._draw(generator) if task_id is None else task_id)
-        episode = _Episode(task.task_id)
+        generator = self._random if seed is None else _integer("seed", seed)
+        if task_id is None:
+            generator = self._generator(generator)
+            task_id = generator.choice(self._drawable())
+        task = self._task(task_id)
+        episode = _Episode(task.task_id, talk=self._talk(task, 0 if seed is None else seed))
         persona = task.user_persona if self._task_mode == "persona" else {}
-        instruction = self._visible_text(task)
-        state = build_state(episode.page, None, self._release)
+        instruction = self._visible_text(task) if episode.talk is None else episode.talk.opening
+        state, text = self._state(episode)
         self._random, self._episode = generator, episode
         return Reset(
             task_instruction=instruction,
-            observation=render_observation_state(state),
+            observation=RENDERERS[self._style](state, text),
             observation_state=state,
             user_persona=persona,
             task_id=task.task_id,
@@ -123,21 +187,21 @@ class ShopEnv:
         """Plays one action: a typed action, an OpenAI tool call or canonical text.
 
         Every action counts, refused ones too. The action that reaches the limit without a purchase ends the
-        episode with `action_limit` and reward 0; a purchase on the last action is scored.
+        episode with `action_limit` and reward 0; a purchase on the last action is scored. When the endpoint
+        behind the shopper's wording fails, the step is not valid (`simulator_fault`, reward None), nothing
+        counted or changed, and the same action may be tried again.
 
         Raises:
             EpisodeError: before reset, after the end or after close.
             SearchIndexError: the catalogue file cannot be read; the episode is unchanged.
         """
         episode = self._live("step")
-        with _reading():
-            turn = play(episode.page, parse_action(action), self._release)
-            following = replace(episode, page=turn.page, count=episode.count + 1, feedback=turn.feedback)
-            if turn.bought is not None:
-                return self._buy(following, turn.bought)
-            if following.count >= self._limit:
-                return self._force_end(following, "action_limit")
-            return self._commit(following)
+        try:
+            return self._play(episode, action)
+        except sqlite3.Error as error:
+            # Never a reward, never a counted action.
+            message = f"the release cannot be read: {error}; the action did not count"
+            raise SearchIndexError(message) from error
 
     def terminate(self, reason: str) -> Step:
         """Ends the episode from outside with reward 0; `reason` is "action_limit" or "generation_length".
@@ -157,9 +221,16 @@ class ShopEnv:
             EpisodeError: dynamic tools before reset or after close.
         """
         if not dynamic:
-            return static_tools()
-        page = self._started("tools").page
-        return tools_for({"search_available": isinstance(page, SearchHome), "actions": clickable(page)})
+            return static_tools(self._interaction_mode == "multi_turn")
+        episode = self._started("tools")
+        page = episode.page
+        return tools_for(
+            {
+                "search_available": isinstance(page, SearchHome),
+                "actions": clickable(page),
+                "ask_available": episode.talk is not None and not isinstance(page, Terminal),
+            }
+        )
 
     def close(self) -> None:
         """Drops the episode. The release stays open, others may use it. Closing twice is fine."""
@@ -179,12 +250,17 @@ class ShopEnv:
             raise EpisodeError(f"{call} after the end of the episode; call reset first", code="ended")
         return episode
 
-    def _draw(self, generator: random.Random | None) -> int:
+    def _drawable(self) -> tuple[int, ...]:
         if self._split is None:
             raise UsageError("reset needs a task_id, or ShopEnv a split to draw from", code="no_task")
+        return self._split
+
+    def _generator(self, generator: random.Random | int | None) -> random.Random:
+        """The generator of draws; a seed becomes one only here, because most resets draw nothing."""
+        self._drawable()
         if generator is None:
             raise UsageError("the first draw from a split needs reset(seed=...)", code="no_seed")
-        return generator.choice(self._split)
+        return random.Random(generator) if isinstance(generator, int) else generator  # noqa: S311
 
     def _task(self, task_id: int) -> Task:
         number = _integer("task_id", task_id, TaskError)
@@ -200,16 +276,52 @@ class ShopEnv:
             return task.instruction_simple
         return task.instruction or self._goals.goal(task.task_id).instruction
 
+    def _talk(self, task: Task, seed: int) -> Talk | None:
+        if self._interaction_mode != "multi_turn":
+            return None
+        return start_talk(self._goals.goal(task.task_id), _integer("seed", seed))
+
+    def _play(self, episode: _Episode, action: object) -> Step:
+        try:
+            turn, talk = take_turn(
+                episode.page, parse_action(action), self._shelf, self._page_size, episode.talk, self._wording
+            )
+        except SimulatorError:
+            return self._fault(episode)
+        following = episode.after(turn, talk)
+        if turn.bought is not None:
+            return self._buy(following, turn.bought)
+        if following.count >= self._limit or following.invalid_run == self._max_invalid:
+            return self._force_end(following, "action_limit")
+        return self._commit(following)
+
+    def _fault(self, episode: _Episode) -> Step:
+        step = self._commit(episode)
+        return replace(step, reward=None, action_feedback=None, valid=False, failure_kind="simulator_fault")
+
+    def _state(self, episode: _Episode) -> tuple[dict[str, Any], PageText]:
+        shopper = None if episode.talk is None else shopper_block(episode.talk)
+        return observe(episode.page, episode.feedback, self._shelf, shopper)
+
     def _buy(self, episode: _Episode, bought: ProductDetail) -> Step:
-        goal = self._goals.goal(episode.task_id)
-        detail = score_purchase(bought.product, bought.selected, goal, option_match=self._option_match)
-        price = bought.price.price
+        detail, price = self._score(episode.task_id, bought)
         purchase = {
             "asin": bought.product.asin,
             "selected_options": bought.shown_selection,
             "price": None if price is None else float(price),
         }
         return self._commit(episode, "purchase", detail, {"purchase": purchase})
+
+    def _score(self, task_id: int, bought: ProductDetail) -> tuple[RewardDetail, Decimal | None]:
+        """Reward and price of a purchase, kept for a while: rollouts of one task buy the same few things."""
+        key = (task_id, bought.product.asin, bought.chosen, self._option_match)
+        kept: tuple[RewardDetail, Decimal | None] | None = self._scores.get(key)
+        if kept is None:
+            goal = self._goals.goal(task_id)
+            detail = score_purchase(bought.product, bought.selected, goal, option_match=self._option_match)
+            kept = (detail, bought.price.price)
+            self._scores.put(key, kept)
+        return kept
 
     def _force_end(self, episode: _Episode, reason: str) -> Step:
         detail = unpurchased_detail(reason, self._option_match)
@@ -223,9 +335,17 @@ class ShopEnv:
         info: Mapping[str, Any] | None = None,
     ) -> Step:
         """Builds everything that is returned, then makes `episode` the current one."""
-        state = build_state(episode.page, episode.feedback, self._release)
+        state, text = self._state(episode)
+        counts: dict[str, Any] = {
+            "action_count": episode.count,
+            "max_actions": self._limit,
+            "invalid_actions": episode.invalid,
+            "consecutive_invalid": episode.invalid_run,
+        }
+        if episode.talk is not None:
+            counts["shopper"] = talk_info(episode.talk, ended=reason is not None)
         step = Step(
-            observation=render_observation_state(state),
+            observation=RENDERERS[self._style](state, text),
             observation_state=state,
             reward=0.0 if detail is None else float(detail.r_strict),
             terminated=reason == "purchase",
@@ -234,19 +354,10 @@ class ShopEnv:
             termination_reason=reason,
             action_feedback=None if episode.feedback is None else episode.feedback.as_dict(),
             reward_detail={} if detail is None else detail.as_dict(),
-            info={"action_count": episode.count, "max_actions": self._limit, **(info or {})},
+            info=counts if info is None else {**counts, **info},
         )
         self._episode = episode
         return step
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Turns a failing catalogue file into a typed error: never a reward, never a counted action."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise SearchIndexError(f"the release cannot be read: {error}; the action did not count") from error
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
@@ -261,10 +372,11 @@ def _integer(name: str, value: object, error: type[TaskError] | type[UsageError]
     return int(value.__index__())
 
 
-def _limit(value: int | None, default: int) -> int:
-    limit = default if value is None else _integer("max_actions", value)
-    if limit < 1:
-        raise UsageError(f"max_actions: expected at least 1, found {limit}")
+def _limit(name: str, value: int | None, default: int, most: int | None = None) -> int:
+    limit = default if value is None else _integer(name, value)
+    if limit < 1 or (most is not None and limit > most):
+        upper = "" if most is None else f" and at most {most}"
+        raise UsageError(f"{name}: expected at least 1{upper}, found {limit}")
     return limit
 
 

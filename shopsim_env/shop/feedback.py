@@ -27,6 +27,8 @@ PROBLEM_MESSAGES = {
     "multiple_actions_not_allowed": "每步只能执行一个动作",
     "too_long": f"动作内容过长，最多 {MAX_ARGUMENT} 个字符",
 }
+ASKING_FORMAT_MESSAGE = "动作格式无效，每步应为一次搜索、一次点击或一次提问"
+"""`invalid_format` where `ask_shopper` is offered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ Belongs here: page data and the order of clickable texts. Transitions are in `se
 `observation`. A page is a value, so a failed step has nothing to undo and episodes share pages freely.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from shopsim_env.catalog.prices import PriceResolution, resolve_price
@@ -42,22 +42,23 @@ class SearchHome:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """Page `number` (from 1) of stored hits; paging never searches again."""
+    """Page `number` (from 1) of stored hits, `page_size` products each; paging never searches again."""
 
     query: str
     asins: tuple[str, ...]
     number: int = 1
+    page_size: int = PAGE_SIZE
 
     @property
     def total_pages(self) -> int:
         """At least 1, also without hits."""
-        return max(1, -(-len(self.asins) // PAGE_SIZE))
+        return max(1, -(-len(self.asins) // self.page_size))
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The asins of this page in rank order, at most 20."""
-        start = (self.number - 1) * PAGE_SIZE
-        return self.asins[start : start + PAGE_SIZE]
+        """The asins of this page in rank order."""
+        start = (self.number - 1) * self.page_size
+        return self.asins[start : start + self.page_size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +141,24 @@ def clickable(page: Page) -> tuple[str, ...]:
         return (BACK, *previous, *following, *page.shown)
     if isinstance(page, ProductDetail):
         buy = () if page.missing_axes else (BUY,)
-        options = dict.fromkeys(page.axes[axis].labels[index] for axis, index in open_options(page))
+        pairs = zip(page.axes, page.chosen, strict=True)
+        # Two axes can share a text; it is shown once.
+        options = dict.fromkeys(chain.from_iterable(_unchosen(axis, index) for axis, index in pairs))
         return (BACK, PREVIOUS, *buy, *options)
     return ()
 
 
-def open_options(page: ProductDetail) -> Iterator[tuple[int, int]]:
-    """(axis index, value index) of every value that is not the current choice, in page order."""
-    for position, axis in enumerate(page.axes):
-        for index in range(len(axis.labels)):
-            if index != page.chosen[position]:
-                yield position, index
+def offers(page: Page, value: str) -> bool:
+    """Whether `value` is in `clickable(page)`."""
+    if isinstance(page, ProductDetail):
+        if value in (BACK, PREVIOUS):
+            return True
+        for axis, index in zip(page.axes, page.chosen, strict=True):
+            if value in axis.labels and (index < 0 or axis.labels[index] != value):
+                return True
+        return value == BUY and -1 not in page.chosen
+    return value in clickable(page)
+
+
+def _unchosen(axis: OfferedAxis, index: int) -> tuple[str, ...]:
+    return axis.labels if index < 0 else axis.labels[:index] + axis.labels[index + 1 :]

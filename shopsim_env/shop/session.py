@@ -6,10 +6,7 @@ the page before anything else is held against it (contract 7.9).
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from shopsim_env.catalog.product import Product
-from shopsim_env.search.result import SearchResult
 from shopsim_env.shop.actions import AskShopper, Click, Parsed, Search
 from shopsim_env.shop.display import echo, one_line
 from shopsim_env.shop.feedback import PROBLEM_MESSAGES, Feedback, executed, refused
@@ -23,20 +20,10 @@ from shopsim_env.shop.pages import (
     SearchHome,
     SearchResults,
     Terminal,
-    clickable,
-    open_options,
+    offers,
 )
-from shopsim_env.versions import TOP_K
-
-
-class Catalogue(Protocol):
-    """What the pages read: a release or anything that behaves like one."""
-
-    def product(self, asin: str, /) -> Product:
-        """The product with this asin."""
-
-    def search(self, query: str, top_k: int, /) -> SearchResult:
-        """At most `top_k` ranked hits."""
+from shopsim_env.shop.shelf import Catalogue, as_shelf
+from shopsim_env.versions import PAGE_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +35,39 @@ class Turn:
     bought: ProductDetail | None = None
 
 
-def play(page: Page, parsed: Parsed, catalogue: Catalogue) -> Turn:
-    """Applies one action to a page; a refused action returns the page unchanged."""
+def play(page: Page, parsed: Parsed, catalogue: Catalogue, page_size: int = PAGE_SIZE) -> Turn:
+    """Applies one action to a page; a refused action returns the page unchanged.
+
+    `page_size` is the number of products on a results page.
+    """
     action = parsed.action
     if (
         isinstance(action, Click)
         and isinstance(page, (SearchResults, ProductDetail))
-        and action.value in clickable(page)
+        and offers(page, action.value)
     ):
         return _click(page, action.value, parsed.text, catalogue)
     if action is None or parsed.problem:
         reason = parsed.problem or "invalid_format"
         return Turn(page, refused(parsed.text, reason, PROBLEM_MESSAGES[reason]))
     if isinstance(action, Search):
-        return _search(page, action.query, parsed.text, catalogue)
+        return _search(page, action.query, parsed.text, catalogue, page_size)
     if isinstance(action, AskShopper):
         message = "当前环境不提供向顾客提问的操作"
         return Turn(page, refused(parsed.text, "unavailable_action", message))
     return Turn(page, _refused_click(page, action.value, parsed.text))
 
 
-def _search(page: Page, query: str, text: str, catalogue: Catalogue) -> Turn:
+def _search(page: Page, query: str, text: str, catalogue: Catalogue, page_size: int) -> Turn:
     if not query.strip():
         return Turn(page, refused(text, "empty_argument", "搜索内容不能为空"))
     if not isinstance(page, SearchHome):
         return Turn(page, refused(text, "search_unavailable", "当前页面不提供搜索操作"))
-    result = catalogue.search(query, TOP_K)
-    if result.status == "empty_query":
+    found = as_shelf(catalogue).find(query)
+    if found.status == "empty_query":
         message = "搜索内容中没有可检索的文字，请使用汉字、字母或数字"
         return Turn(page, refused(text, "empty_query", message))
-    asins = result.asins
-    return Turn(SearchResults(query, asins), executed(text, "搜索已执行"))
+    return Turn(SearchResults(query, found.asins, page_size=page_size), executed(text, "搜索已执行"))
 
 
 def _click(page: SearchResults | ProductDetail, value: str, text: str, catalogue: Catalogue) -> Turn:
@@ -97,16 +86,21 @@ def _from_results(page: SearchResults, value: str, catalogue: Catalogue) -> Page
         return replace(page, number=page.number + 1)
     if value == PREVIOUS:
         return replace(page, number=page.number - 1)
-    return ProductDetail.open(catalogue.product(value), page)
+    return as_shelf(catalogue).open(value, page)
 
 
 def _choose(page: ProductDetail, label: str) -> ProductDetail:
     # Axis names and values may hold "=", so two pairs can share a text. An axis without a choice goes first,
     # then page order: buying stays possible and every combination reachable.
-    pairs = [pair for pair in open_options(page) if page.axes[pair[0]].labels[pair[1]] == label]
-    axis, index = min(pairs, key=lambda pair: (page.chosen[pair[0]] >= 0, pair))
+    pairs = [
+        (position, axis.labels.index(label))
+        for position, axis in enumerate(page.axes)
+        if label in axis.labels
+    ]
+    free = [pair for pair in pairs if page.chosen[pair[0]] != pair[1]]
+    axis, index = min(free, key=lambda pair: (page.chosen[pair[0]] >= 0, pair))
     chosen = (*page.chosen[:axis], index, *page.chosen[axis + 1 :])
-    return replace(page, chosen=chosen)
+    return ProductDetail(page.product, page.axes, chosen, page.origin)
 
 
 def _refused_click(page: Page, value: str, text: str) -> Feedback:

@@ -92,8 +92,8 @@ def _read_price_upper(value: Any) -> Decimal:
 
 
 def _decide(text: str, mentions: Sequence[Mention]) -> Budget:
-    """Ceilings first, fees only without another total; floors and parts of the price give no ceiling."""
-    for basis in ("total", "fee"):
+    """Ceilings first, fees and bare numbers only without another total; floors and parts give no ceiling."""
+    for basis in ("total", "fee", "bare"):
         priced = [mention for mention in mentions if mention.basis == basis and mention.relation in _RANKS]
         if priced:
             return _ceiling(text, priced)

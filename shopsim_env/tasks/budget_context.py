@@ -22,6 +22,8 @@ _LEFT = (
     | words.DEPOSIT
     | words.FEE
     | words.OTHER_MONEY_BEFORE
+    | words.FREIGHT
+    | words.BUY_BEFORE
 )
 _RIGHT = (
     words.PRICE
@@ -35,6 +37,7 @@ _RIGHT = (
     | words.OTHER_MONEY_AFTER
     | words.BETWEEN
     | words.REFUSE_AFTER
+    | words.JUST_OVER
 )
 _PART = words.PER_BEFORE | words.PER_AFTER
 
@@ -84,7 +87,8 @@ def _price_in_clause_before(tokens: Sequence[Token], index: int, roles: int) -> 
     A ceiling goes on from a clause with an amount (十几块, 不要超过二十); others need one without.
     """
     found = 0
-    for token in reversed(tokens[:index]):
+    for place in range(index - 1, -1, -1):
+        token = tokens[place]
         if token.roles & words.BREAK:
             break
         if token.roles & words.NUMBER and not roles & words.CEILING_BEFORE:

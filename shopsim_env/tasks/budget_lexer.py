@@ -4,31 +4,34 @@ Belongs here: folding, the clauses worth reading, and tokens. Words and roles ar
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from functools import cache
 from typing import NamedTuple
 
-from shopsim_env.tasks.budget_words import NOISE, NUMBER, PER_AFTER, PER_BEFORE, word_roles
-from shopsim_env.text.numerals import NUMERAL_STARTS, Numeral, read_numeral
+from shopsim_env.tasks import budget_words as words
+from shopsim_env.text.numerals import HAN_NUMERALS, NUMERAL_STARTS, Numeral, read_numeral
 
 # Characters that count goods.
-PIECES = "个支枝根盒套只件瓶包双条张袋卷颗粒把台株棵块份片本罐桶箱枚串节扇副盆朵听板提"
-_SINGLES = "个支枝根盒套只件瓶包双条张袋卷颗粒把台株棵块份"
+PIECES = "个支枝根盒套只件瓶包双条张袋卷颗粒把台株棵块份片本罐桶箱枚串节扇副盆朵听板提团对"
+_SINGLES = "".join(piece for piece in PIECES if piece not in "板听提对")  # 单板 is a snowboard
 _BREAKS = "，。；！？\n"
 _CONTINUOUS = (
     "(?:平方米|平方|平米|m2|㎡|平|延米|公里|厘米|公分|cm|米|m|公斤|千克|kg|斤|克|吨|升"
-    "|小时|天|晚|个月|月|年|人|位|次)"
+    "|节课|课时|小时|天|晚|个月|月|年|人|位|次)"
 )
 _QUANTITY = f"(?:{_CONTINUOUS}|[{PIECES}])"
+# Where a quantity behind an amount ends what is said about it.
+_ENDS = f"(?=$|[{_BREAKS};!?、,）)的左上以之内])"
 _PER_PARTS = (
     ("before", rf"每一?{_QUANTITY}人?"),  # 每平方米, 每个人
     ("before", rf"单[{_SINGLES}]"),
     ("before", rf"(?:只要)?[一1]{_QUANTITY}的(?=价|预算|售价|单价)"),  # 一个的价格
-    ("before", rf"(?:[一1半]|0\.[0-9]+){_CONTINUOUS}(?=[0-9一二三四五六七八九十两])"),  # 0.1米50块
+    ("before", rf"(?:半|0\.[0-9]+){_CONTINUOUS}(?=[0-9一二三四五六七八九十两])"),  # 0.1米50块
+    # Not so 1米5: the number must be money.
+    ("before", rf"[一1]{_CONTINUOUS}(?=[0-9.{HAN_NUMERALS}]{{1,12}} ?[元块])"),
     ("after", rf"/ ?[一1]?{_QUANTITY}"),  # 20元/个
-    # 一平米, 一瓶 at the end of what is said about the amount; a set or pair is bought whole.
-    ("after", rf"[一1](?:{_CONTINUOUS}|(?![套双箱块])[{PIECES}])(?=$|[{_BREAKS};!?、,）)的左上以之内])"),
+    # 一平米, 一瓶, 一个人; a set or pair is bought whole, 块 may be money.
+    ("after", rf"[一1](?:{_CONTINUOUS}|个[人团]|(?![套双对箱块])[{PIECES}]|(?<=[元钱][一1])块){_ENDS}"),
 )
 _PER = re.compile(
     "|".join(
@@ -38,10 +41,10 @@ _PER = re.compile(
 )
 _PER_STARTS = frozenset("每单一1只0半/")
 
+_ROLES = words.word_roles()
+_MAY_FOLLOW_AMOUNT = words.AFTER_BARE | words.CURRENCY | words.PIECE | words.TENTH | words.JOIN
 _CLAUSE = re.compile(f"[^{_BREAKS}]+[{_BREAKS}]?")
-_AMOUNT_HINT = re.compile(
-    r"[0-9二两三四五六七八九十百千万几]|个位数|一(?![款个台件条只把种双些点样般定下直起体副张套支整家位次])"
-)
+_UP_TO_CLAUSE = re.compile(f"(?s:.)*[{_BREAKS}]")
 _PRICE_HINT = re.compile("[价预费钱贵便惠元块]")
 
 _UP_TO_NINE = Numeral(0, Decimal(9), spread=True)
@@ -57,6 +60,8 @@ _FOLD = {
     **_ODD_SPELLINGS,
 }
 _FOLDABLE = re.compile(f"[{re.escape(''.join(map(chr, _FOLD)))}]")
+# 预算1，299: elsewhere the wide comma ends a clause (买1，200元以内).
+_WIDE_THOUSANDS = re.compile("([1-9])(?<=[算价格钱为在过约¥].)，(?=[0-9]{3}(?![0-9]))")
 
 
 class Token(NamedTuple):
@@ -68,72 +73,86 @@ class Token(NamedTuple):
     number: Numeral | None = None
 
 
-def _word_pattern(words: Iterable[str], single_starts: Iterable[str]) -> re.Pattern[str]:
-    """Finds the next known word, longest first, or the first character of a number or unit price."""
-    tails: dict[str, list[str]] = {start: [] for start in single_starts}
-    for word in sorted(words, key=len, reverse=True):
-        tails.setdefault(word[0], []).append(re.escape(word[1:]))
+def _alternatives(known: Iterable[str], single_starts: Iterable[str] = ()) -> str:
+    """A pattern for the longest of the known words, or for one of the single characters.
+
+    Branches are tried in turn: characters that are words by themselves are the most frequent ones.
+    """
     singles = set(single_starts)
-    branches = [
-        re.escape(first) + f"(?:{'|'.join(rest)})" + ("?" if first in singles else "")
-        for first, rest in tails.items()
-    ]
-    return re.compile("|".join(branches))
+    tails: dict[str, list[str]] = {start: [] for start in sorted(singles)}
+    for word in sorted(known, key=lambda word: (-len(word), word)):
+        tails.setdefault(word[0], []).append(re.escape(word[1:]))
+    order = sorted(tails, key=lambda first: (first not in singles and "" not in tails[first], first))
+    return "|".join(
+        re.escape(first) + f"(?:{'|'.join(tails[first])})" + ("?" if first in singles else "")
+        for first in order
+    )
 
 
-_ROLES = word_roles()
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    """Compiled for the first budget: opening a release needs none, and this would double its time."""
-    return _word_pattern(_ROLES, sorted(NUMERAL_STARTS | _PER_STARTS))
+_WORD = re.compile(_alternatives(_ROLES, NUMERAL_STARTS | _PER_STARTS))
+# A number and a word that may follow a price, or a currency sign: what every amount of money shows.
+_FOLLOWERS = _alternatives(word for word, roles in _ROLES.items() if roles & _MAY_FOLLOW_AMOUNT)
+_AMOUNT_HINT = re.compile(
+    rf"[0-9{HAN_NUMERALS}][0-9{HAN_NUMERALS}.,kw多来余把点]{{0,24}}(?=\s*(?:$|[/一]|{_FOLLOWERS}))"
+    "|个位数|¥|rmb|cny|人民币"
+)
 
 
 def fold_budget_text(text: str) -> str:
     """`text` with one spelling per character: width, case, dashes, numerals. The length never changes."""
-    return text.translate(_FOLD) if _FOLDABLE.search(text) else text
+    folded = text.translate(_FOLD) if _FOLDABLE.search(text) else text
+    return _WIDE_THOUSANDS.sub(r"\1,", folded) if _WIDE_THOUSANDS.search(folded) else folded
 
 
 def cut(text: str) -> list[Token]:
     """Known words, numbers and breaks of a folded text in order; unknown characters leave gaps.
 
-    Only clauses that may hold an amount are read, each with a clause before it that may name the price: two
-    thirds of a text say nothing about money.
+    Only clauses that may hold an amount are read, each with a clause before it that may name the price: four
+    fifths of a text say nothing about money.
     """
     tokens: list[Token] = []
-    previous = end = 0
-    for clause in _CLAUSE.finditer(text):
-        start = clause.start()
-        if _AMOUNT_HINT.search(text, start, clause.end()):
-            if previous >= end and _PRICE_HINT.search(text, previous, start):
-                start = previous
-            end = clause.end()
-            next_start: int | None = start
-            while next_start is not None and next_start < end:
-                next_start = _cut_up_to_long_match(text, next_start, end, tokens)
-        previous = clause.start()
+    end = 0
+    while hint := _AMOUNT_HINT.search(text, end):
+        start = _clause_start(text, hint.start(), end)
+        if start > end and _PRICE_HINT.search(text, previous := _clause_start(text, start - 1, end), start):
+            start = previous
+        clause = _CLAUSE.match(text, hint.start())
+        end = clause.end() if clause else hint.end()
+        place: int | None = start
+        while place is not None and place < end:
+            place = _cut_up_to_long_match(text, place, end, tokens)
     return tokens
+
+
+def _clause_start(text: str, place: int, lowest: int) -> int:
+    """Start of the clause with `text[place]`, at least `lowest`."""
+    match = _UP_TO_CLAUSE.match(text, lowest, place)
+    return match.end() if match else lowest
 
 
 def _cut_up_to_long_match(text: str, start: int, end: int, tokens: list[Token]) -> int | None:
     """Appends tokens; returns where to go on when a number or unit is longer than the pattern's match."""
-    for match in _word().finditer(text, start, end):
+    for match in _WORD.finditer(text, start, end):
         word = match.group()
-        token = _long_token(text, match.start(), word)
-        if token:
-            tokens.append(token)
-            return token.end
-        roles = _ROLES.get(word, NOISE)
-        if roles != NOISE:
-            number = _UP_TO_NINE._replace(end=match.end()) if roles & NUMBER else None
+        roles = _ROLES.get(word)
+        if roles is None or word[0] in _PER_STARTS:
+            token = _long_token(text, match.start(), word, tokens)
+            if token:
+                tokens.append(token)
+                return token.end
+        if roles is not None and roles != words.NOISE:
+            number = _UP_TO_NINE._replace(end=match.end()) if roles & words.NUMBER else None
             tokens.append(Token(match.start(), match.end(), roles, number))
     return None
 
 
-def _long_token(text: str, start: int, word: str) -> Token | None:
+def _long_token(text: str, start: int, word: str, tokens: Sequence[Token]) -> Token | None:
     if word[0] in _PER_STARTS and (unit := _PER.match(text, start)):
-        return Token(start, unit.end(), PER_BEFORE if unit.lastgroup == "before" else PER_AFTER)
+        return Token(start, unit.end(), words.PER_BEFORE if unit.lastgroup == "before" else words.PER_AFTER)
     if word in NUMERAL_STARTS and word not in _ROLES and (number := read_numeral(text, start)):
-        return Token(start, number.end, NUMBER, number)
+        comma = text.find(",", start, number.end)
+        if comma > 0 and tokens and tokens[-1].roles & words.MEASURE:
+            # 尺码40,200元以内: two numbers
+            number = read_numeral(text[:comma], start) or number
+        return Token(start, number.end, words.NUMBER, number)
     return None

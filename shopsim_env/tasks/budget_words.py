@@ -34,20 +34,41 @@ GLUE_BEFORE = 1 << 25
 GLUE_AFTER = 1 << 26  # may stand between an amount and what is said about it
 GO_ON = 1 << 27  # may follow an amount without a unit
 NOISE = 1 << 28  # swallowed so that its characters are not read as numbers or words
+TENTH = 1 << 29  # 毛: a tenth of 块; like it, it may count other things
+FREIGHT = 1 << 30  # not a part of the price of the goods
+JUST_OVER = 1 << 31  # 出头: said of prices, and of ages below a hundred
+BUY_BEFORE = 1 << 32
+
+QUALIFIER_AFTER = CEILING_AFTER | FLOOR_AFTER | APPROX_AFTER
+# What may follow a number without currency: anything else could be a unit (20寸, 300张).
+AFTER_BARE = (
+    QUALIFIER_AFTER
+    | BREAK
+    | BUY_AFTER
+    | PRICE
+    | GO_ON
+    | CEILING_BEFORE
+    | FLOOR_BEFORE
+    | REFUSE_AFTER
+    | BETWEEN
+    | PER_AFTER
+)
 
 _BREAKS = '，。；;：:！!？?、（）()【】[]“”"…|·,.\n\r\t'
 
 _VOCABULARY: tuple[tuple[int, str], ...] = (
-    (CURRENCY, "元 元钱 元人民币 块钱 块钱人民币 块人民币 圆 圆钱 人民币 rmb 大洋"),
+    (CURRENCY, "元 元钱 元人民币 块钱 块钱人民币 块人民币 圆 圆钱 人民币 软妹币 rmb cny 大洋"),
     (PIECE, "块"),
+    (TENTH, "毛 毛钱 角 角钱"),
     (NUMBER, "个位数"),  # up to nine
     (SIGN_BEFORE, "¥ 人民币 rmb cny"),
     (
         PRICE,
         """
         预算 价格 价钱 价位 售价 花费 费用 价值 租金 报价 卖价 定价 要价 均价 底价 标价格 成交价 到手
-        到手价 到手价格 优惠后 优惠价 折后 折后价 券后 券后价 团购 团购价 预售 预售价 拼团价 活动价 含税
-        含税价 价码 成本 开销 消费 心理价位 价格区间 价位区间 购买力 金额 租价 月租金额 房租
+        到手价 到手价格 优惠后 优惠价 折后 折后价 打折后 打完折 现价 券后 券后价 团购
+        团购价 预售 预售价 拼团价 活动价 含税 含税价 价码
+        成本 开销 消费 心理价位 价格区间 价位区间 购买力 金额 租价 月租金额 房租
         """,
     ),
     (PRICE, "别太贵 不要太贵 不能太贵 不贵 便宜点 便宜一点 便宜些 实惠"),
@@ -88,6 +109,8 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
         左右 上下 上下浮动 浮动 冒头 附近 出头 差不多 大概 大约 多 来 余 多点 出点头
         """,
     ),
+    (JUST_OVER, "冒头 出头 出点头"),
+    (BUY_BEFORE | BUY_AFTER, "买 买个 买一个 购买 采购 入手 入手个 入手一个 拿下一个"),
     (
         SPEND_BEFORE,
         """
@@ -99,7 +122,7 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
         BUY_AFTER,
         """
         搞定 拿下 入手 包邮 买到 买得到 能买 可以买 可买 买 来买 买个 带走 成交 够了 够 够用 足够 解决
-        这个价 这个价位 能搞定 能到手 就买 买下 抱走 拿到
+        这个价 这个价位 能搞定 能到手 就买 买下 抱走 拿到 能带走 就能带走
         """,
     ),
     (PER_BEFORE, "单价 人均 每平 月均"),
@@ -112,9 +135,10 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
     (
         FEE,
         """
-        运费 邮费 快递费 手工费 设计费 安装费 加工费 服务费 维修费 人工费 改装费 定制费 物流费 车费 工费
+        手工费 设计费 安装费 加工费 服务费 维修费 人工费 改装费 定制费 工费
         """,
     ),
+    (FREIGHT, "运费 邮费 快递费 物流费 车费"),
     (
         OTHER_MONEY_BEFORE,
         """
@@ -136,7 +160,8 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
         尺寸 尺码 长度 宽度 高度 厚度 直径 半径 长 宽 高 厚 重量 体重 身高 容量 功率 转速 电压 电流 像素
         面积 流量 亮度 色温 流明 续航 年龄 岁数 温度 瓦数 寿命 数量 库存 粉丝 销量 评价 好评 速度 频率
         分辨率 克重 规格 型号 电池 毫安 距离 里程 时间 时长 载重 承重 人数 字数 页数 片数 张数 件数 目数
-        码数 度数
+        码数 度数 大小 腰围 胸围 臀围 衣长 裙长 裤长 袖长 肩宽 脚长 深度 内径 外径 间距 孔距 噪音 分贝 海拔
+        热量 保质期 有效期 浏览量 播放量 关注 评分 年纪
         """,
     ),
     (
@@ -150,7 +175,8 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
         """
         在 是 为 要 控制 限制 限定 卡 卡在 设定 设 定 的 话 的话 就 只 有 有个 需 需要 会 最好 希望 预计
         预估 预期 计划 打算 想 能 能够 可以 接受 能接受 可接受 应该 应 必须 尽量 我 我的 嘛 呢 了 也 只有
-        都 到 个 差 在于 有限 不多 不高 要求 目前 现在 且 而 但 并且 大家 心里 心理 区间 范围 位 务必 千万
+        都 到 个 差 在于 有限 不多 不高 要求 目前 现在 给我 给我找 帮我找 且 而 但 并且 大家
+        心里 心理 区间 范围 位 务必 千万
         保持 处于 维持 位于 落 落在 定在 一般 整体 整个 整套 一套 一整套 全套 最 不要 不能 那种 这种 =
         """,
     ),
@@ -196,3 +222,8 @@ def word_roles() -> dict[str, int]:
         for word in words.split():
             roles[word] = roles.get(word, 0) | role
     return roles
+
+
+def words_with(role: int) -> tuple[str, ...]:
+    """All words of one role, in the order of the vocabulary."""
+    return tuple(word for roles, words in _VOCABULARY if roles & role for word in words.split())

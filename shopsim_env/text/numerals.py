@@ -6,18 +6,22 @@ money and what is said about it (`shopsim_env.tasks.budget_grammar`).
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 _DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2}
 _UNITS = {"十": 10, "百": 100, "千": 1000}
+_LARGEST_K = 100_000
 _SCALES = {"十": 10, "百": 100, "千": 1000, "k": 1000, "万": 10**4, "w": 10**4, "亿": 10**8}
 
 HAN_NUMERALS = "零一二两三四五六七八九十百千万亿几"
 NUMERAL_STARTS = frozenset("0123456789" + HAN_NUMERALS)
 
+# The usual case: digits and nothing that could belong to them.
+_PLAIN = re.compile(r"[0-9]+(?![0-9.,百千万亿wk多来余几把]| [百千万亿wk])")
 _ARABIC = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?")
-_SCALE = re.compile(r" ?([百千万亿]|[wk](?![a-z0-9]))")
-# What may follow a scale without a blank: 1万5000, 1万5, 2千五, 4千4百.
+_SCALE = re.compile(r" ?([百千万亿]|[wk](?![a-z]|[0-9](?:[0-9a-z]|\.[0-9])))")
+# What may follow a scale without a blank: 1万5000, 1万5, 1w5, 2千五, 4千4百.
 _TAIL = re.compile(r"([0-9]{1,4})(?![0-9.])([百千])?|([一二三四五六七八九])([百千])?")
 _HAN = re.compile(f"[{HAN_NUMERALS}]{{1,24}}")
 # 多 来 余 把 after a number mean "and some"; the exceptions start other words (多功能, 拿100来买).
@@ -30,7 +34,7 @@ class Numeral(NamedTuple):
     """One number.
 
     `value` is None when no digit is given (几百). `vague` marks 多, 来, 余 and 几 (which counts as 9),
-    `spread` two neighbouring digits of which the upper one counts (两三), `large` a Chinese 千 or 万.
+    `spread` two neighbouring digits of which the upper one counts (两三), `large` a 千, 万 or k (below 100k).
     """
 
     end: int
@@ -45,6 +49,8 @@ def read_numeral(text: str, start: int) -> Numeral | None:
 
     `text` must be folded: ASCII digits, lower case, 〇 as 零. The spellings are those of real shoppers.
     """
+    if match := _PLAIN.match(text, start):
+        return Numeral(match.end(), Decimal(match.group()))
     if match := _ARABIC.match(text, start):
         number = _arabic(text, match)
     elif match := _HAN.match(text, start):
@@ -64,9 +70,10 @@ def _arabic(text: str, match: re.Match[str]) -> Numeral:
     sign = scale_match.group(1)
     scale = _SCALES[sign]
     value *= scale
-    if sign not in "wk" and value % scale == 0:
+    if value % scale == 0:
         end, value = _with_tail(text, end, value, scale)
-    return Numeral(end, value, large=sign in "千万")
+    # 6.5k may be a price; 3000k is the colour of a lamp and 1200w its power.
+    return Numeral(end, value, large=sign in "千万" or (sign == "k" and value < _LARGEST_K))
 
 
 def _with_tail(text: str, end: int, value: Decimal, scale: int) -> tuple[int, Decimal]:
@@ -88,14 +95,16 @@ def _with_tail(text: str, end: int, value: Decimal, scale: int) -> tuple[int, De
 
 
 def _han(match: re.Match[str]) -> Numeral:
-    run = match.group()
+    return Numeral(match.end(), *_han_parts(match.group()))
+
+
+@lru_cache(maxsize=4096)
+def _han_parts(run: str) -> tuple[Decimal | None, bool, bool, bool]:
+    """Value, vague, spread and large of a run of Chinese numerals; few runs occur, most of them often."""
     if run[0] == "几":
-        return Numeral(match.end(), None, vague=True)
-    if all(char in _DIGITS for char in run):
-        value, spread = _digit_run(run)
-    else:
-        value, spread = _positional(run)
-    return Numeral(match.end(), Decimal(value), "几" in run, spread, "千" in run or "万" in run)
+        return None, True, False, False
+    value, spread = _digit_run(run) if all(char in _DIGITS for char in run) else _positional(run)
+    return Decimal(value), "几" in run, spread, "千" in run or "万" in run
 
 
 def _digit_run(run: str) -> tuple[int, bool]:

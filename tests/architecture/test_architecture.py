@@ -78,6 +78,7 @@ def test_environment_json_freezes_the_versions_in_the_code() -> None:
     assert frozen["budget_parser_version"] == versions.BUDGET_PARSER_VERSION
     assert frozen["variant_price_version"] == versions.VARIANT_PRICE_VERSION
     assert frozen["observation_version"] == versions.OBSERVATION_VERSION
+    assert frozen["shopper_observation_version"] == versions.SHOPPER_OBSERVATION_VERSION
     assert frozen["tool_version"] == versions.TOOL_VERSION
 
 

@@ -68,6 +68,8 @@ def test_a_perfect_purchase(env):
     assert step.info == {
         "action_count": 5,
         "max_actions": 30,
+        "invalid_actions": 0,
+        "consecutive_invalid": 0,
         "purchase": {
             "asin": LAMP,
             "selected_options": {"套装": "单灯", "颜色分类": "雾蓝"},
@@ -101,12 +103,12 @@ def test_every_action_counts_and_the_limit_ends_the_episode(env):
     assert step.action_feedback["reason"] == "unavailable_action"
 
 
-def test_multi_turn_has_40_actions_and_no_shopper(release):
+def test_multi_turn_has_40_actions(release):
     env = ShopEnv(release, interaction_mode="multi_turn")
     assert env.reset(3).interaction_mode == "multi_turn"
     for _ in range(39):
         step = env.step(AskShopper("预算多少？"))
-        assert step.action_feedback["reason"] == "unavailable_action"
+        assert step.action_feedback["reason"] == "executed"
         assert not step.done
     assert env.step(AskShopper("预算多少？")).termination_reason == "action_limit"
 
@@ -225,6 +227,10 @@ def test_drawing_needs_a_split_and_a_first_seed(release, env):
         {"option_match": "fuzzy"},
         {"max_actions": 0},
         {"max_actions": True},
+        {"page_size": 0},
+        {"page_size": 21},
+        {"observation_style": "html"},
+        {"max_invalid": 0},
     ],
 )
 def test_wrong_arguments(release, arguments):

@@ -1,0 +1,171 @@
+"""Plays trace records again and says where the first difference is.
+
+Belongs here: the comparison of one record and of a file. The format is in `trace`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shopsim_env.canonical import compact_json
+from shopsim_env.dialogue.wording import ModelWording
+from shopsim_env.errors import EpisodeError, ShopSimError, TraceError
+from shopsim_env.recording import IdentifiedRelease, TracedEnv
+from shopsim_env.trace import TraceReader, TraceRecord, decode_action, read_record
+from shopsim_env.versions import component_versions
+
+_RESULT = ("ended_by", "termination_reason", "reward", "reward_detail")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference of one episode.
+
+    `episode` is the line number from 1; `step` is 0 for the reset and k for the k-th action, None for what
+    belongs to the whole episode; `field` is the field of the record, or "line" for its bytes.
+    """
+
+    episode: int
+    step: int | None
+    field: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        place = f"episode {self.episode}" + ("" if self.step is None else f", step {self.step}")
+        return f"{place}: {self.field}: recorded {self.expected}, played {self.found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Result for a file; `torn` counts the bytes of an unfinished last line, which was not compared."""
+
+    episodes: int
+    steps: int
+    differences: tuple[Difference, ...]
+    torn: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether there was something to compare and everything was equal."""
+        return self.episodes > 0 and not self.differences
+
+
+def verify_file(path: str | Path, release: IdentifiedRelease) -> Verification:
+    """Plays every record of a file again on `release`.
+
+    Raises:
+        TraceError: the file is missing, or a whole line of it is no record; names the line.
+    """
+    reader = TraceReader(path)
+    episodes = steps = 0
+    differences = []
+    for number, line in reader:
+        record = read_record(line, f"{path}, line {number}")
+        episodes += 1
+        steps += len(record.actions)
+        found = verify_line(line, number, release)
+        if found is not None:
+            differences.append(found)
+    return Verification(episodes, steps, tuple(differences), reader.torn)
+
+
+def verify_line(line: bytes, number: int, release: IdentifiedRelease) -> Difference | None:
+    """Plays one line again; None when every byte is the same.
+
+    Raises:
+        TraceError: the line is no record.
+    """
+    record = read_record(line, f"line {number}")
+    for field, step, expected, found in _differences(record, release):
+        return Difference(number, step, field, expected, found)
+    again = record.line()
+    if again != line:
+        return Difference(number, None, "line", "other bytes for the same values", "the canonical line")
+    return None
+
+
+_Found = tuple[str, int | None, str, str]
+
+
+def _differences(record: TraceRecord, release: IdentifiedRelease) -> Iterator[_Found]:
+    """Differences in the order of play: what the trace was made with, reset, steps, result."""
+    if record.release != release.id:
+        yield "release", None, record.release, release.id
+        return
+    versions = component_versions()
+    if record.versions != versions:
+        yield "versions", None, *_unequal(record.versions, versions)
+    try:
+        played = replay(record, release)
+    except (ShopSimError, TypeError, KeyError) as error:
+        step = getattr(error, "step", None)
+        yield "actions" if step is not None else "environment", step, "a playable episode", repr(error)
+        return
+    yield from _compare(record, played)
+
+
+def _compare(record: TraceRecord, played: TraceRecord) -> Iterator[_Found]:
+    for name in ("environment", "instruction", "persona"):
+        expected, found = getattr(record, name), getattr(played, name)
+        if expected != found:
+            yield name, 0, _shown(expected), _shown(found)
+    for step in range(max(len(record.states), len(played.states))):
+        for name in ("observations", "states"):
+            expected, found = _at(getattr(record, name), step), _at(getattr(played, name), step)
+            if expected != found:
+                yield name, step, expected, found
+    for name in _RESULT:
+        expected, found = getattr(record, name), getattr(played, name)
+        if compact_json(expected) != compact_json(found):
+            yield name, len(record.actions), _shown(expected), _shown(found)
+
+
+def replay(record: TraceRecord, release: IdentifiedRelease) -> TraceRecord:
+    """Plays the actions of a record again and returns the record of that.
+
+    Raises:
+        TraceError: an action after the end of the episode; the attribute `step` says which.
+        ShopSimError: the release lacks the task, or an option of the environment is unknown.
+    """
+    wording = ModelWording(records=record.wordings) if record.wordings else None
+    env = TracedEnv(release, shopper_wording=wording, **record.environment)
+    env.reset(record.task_id, seed=record.seed)
+    for number, action in enumerate(record.actions, start=1):
+        _play(env, number, action)
+    if record.ended_by == "caller" and record.termination_reason is not None and not env.finished:
+        env.terminate(record.termination_reason)
+    env.close()
+    return env.finished[0]
+
+
+def _play(env: TracedEnv, number: int, action: Any) -> None:
+    try:
+        env.step(decode_action(action))
+    except (EpisodeError, TraceError) as error:
+        raise _UnplayableError(f"action {number} cannot be played: {error}", number) from error
+
+
+class _UnplayableError(TraceError):
+    """An action that the replay cannot play, and its number."""
+
+    def __init__(self, message: str, step: int) -> None:
+        super().__init__(message)
+        self.step = step
+
+
+def _at(hashes: list[str], step: int) -> str:
+    return hashes[step] if step < len(hashes) else "nothing"
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else compact_json(value)
+
+
+def _unequal(expected: dict[str, str], found: dict[str, str]) -> tuple[str, str]:
+    names = sorted(name for name in {**expected, **found} if expected.get(name) != found.get(name))
+    return (
+        compact_json({name: expected.get(name) for name in names}),
+        compact_json({name: found.get(name) for name in names}),
+    )
