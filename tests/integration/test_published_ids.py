@@ -95,7 +95,7 @@ def archive_records(exclusions_text: str) -> Iterator[dict[str, Any]]:
                 name: [{"value": "甲", "price": 1}, {"value": "乙", "price": 2}]
                 for name in item["price_affecting_axes"]
             },
-            "instructions": [{"instruction": f"买样品{index}"}],
+            "instructions": [{"instruction": f"买样品{index}", "attributes": ["样品"]}],
         }
         if index in PERSONA_INDICES:
             record["user_persona"] = {"用户ID": f"U{index}"}
@@ -153,7 +153,8 @@ def test_real_records_are_ingested_and_their_gaps_counted(shared_data: Path, tmp
     assert report.product_count == len(lines) == 7039
     assert report.task_count == 185
     assert report.persona_task_count == 29
-    assert report.quarantined == {"simple_without_persona": 1}
+    # Three tasks have neither a target attribute nor a target option (counted in the raw rows).
+    assert report.quarantined == {"no_target": 3, "simple_without_persona": 1}
     assert report.gaps["category"]["null"] == 5842
     assert report.unknown_keys == {"_tier": 7039}
     records = (json.loads(line) for line in lines)
