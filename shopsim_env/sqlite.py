@@ -1,12 +1,12 @@
 """Opening the SQLite files of a release: read-only, without locks, with typed errors. No SQL lives here."""
 
 import sqlite3
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.errors import ReleaseError
+from shopsim_env.locks import fork_safe_lock
 
 
 def open_readonly(path: Path) -> sqlite3.Connection:
@@ -41,7 +41,7 @@ class ReadOnlyDatabase:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         self._connection = open_readonly(path)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -255,3 +255,9 @@ def _source_json(index: int, record: dict[str, Any]) -> str:
         raise DatasetError(
             "expected finite numbers, found NaN or Infinity", record=index, code="non_finite_number"
         ) from error
+    except RecursionError:
+        raise DatasetError(
+            "expected a product object, found values nested hundreds of levels deep",
+            record=index,
+            code="nested_too_deeply",
+        ) from None

@@ -2,7 +2,7 @@
 
 Belongs here: opening, hashing, progress and the errors of the container (gzip, text, JSON). What the elements
 mean is checked by `ingest_schema`. Error codes: archive_missing, not_gzip, gzip_truncated, gzip_corrupt,
-not_utf8, json_truncated, json_invalid, number_out_of_range, trailing_data, not_an_array.
+not_utf8, json_truncated, json_invalid, nested_too_deeply, number_out_of_range, trailing_data, not_an_array.
 """
 
 import gzip
@@ -33,6 +33,7 @@ _SCANNER_FAULTS = (
     ("trailing garbage", "trailing_data", "expected nothing after the closing bracket of the array"),
     ("UTF8", "not_utf8", "bytes that are not UTF-8"),
 )
+_TOO_DEEP = "expected a product object, found values nested hundreds of levels deep"
 _OTHER_FAULT = ("json_invalid", "not valid JSON (NaN and Infinity are not JSON numbers)")
 
 
@@ -147,7 +148,13 @@ def iter_elements(reader: ArchiveReader, path: Path) -> Iterator[Any]:
         code, message = _fault(str(error))
         field = "" if code in ("json_truncated", "trailing_data") else locate_fault(path)
         record = None if code == "trailing_data" else count
-        raise DatasetError(message, record=record, field=field, code=code) from error
+        raise DatasetError(message, record=record, field=field, code=code) from None
+    except UnicodeDecodeError:
+        raise DatasetError(
+            "expected text, found an unpaired surrogate (\\ud800 to \\udfff)", record=count, code="not_utf8"
+        ) from None
+    except RecursionError:
+        raise DatasetError(_TOO_DEEP, record=count, code="nested_too_deeply") from None
 
 
 def iter_array(path: Path) -> Iterator[Any]:

@@ -98,7 +98,7 @@ class ShopGymEnv(gymnasium.Env[dict[str, str], str]):
         self._step: Step | None = None
         self.render_mode = render_mode
         text = UnicodeText(LONGEST_TEXT)
-        self.observation_space = gymnasium.spaces.Dict({"instruction": text, "persona": text, "page": text})
+        self.observation_space = gymnasium.spaces.Dict({"instruction": text, "persona": text, "page": text})  # type: ignore[assignment]
         self.action_space = UnicodeText(LONGEST_ACTION)
 
     @property

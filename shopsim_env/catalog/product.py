@@ -124,8 +124,11 @@ def read_price(value: Any) -> Decimal | None:
         price = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    # 1e400 is finite as a decimal but infinite as the JSON number that leaves the environment.
-    return price if price.is_finite() and price >= 0 and math.isfinite(float(price)) else None
+    if not price.is_finite() or price < 0:
+        return None
+    # 1e400 and 1e-400 are decimals, but infinite and 0 as the JSON number that leaves the environment.
+    number = float(price)
+    return price if math.isfinite(number) and (number > 0) == (price > 0) else None
 
 
 def read_axes(options: Any) -> tuple[Axis, ...]:

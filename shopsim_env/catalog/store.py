@@ -5,13 +5,13 @@ Belongs here: opening `catalog.sqlite` read-only and turning rows into products.
 """
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
 from shopsim_env.errors import ReleaseError, UsageError
+from shopsim_env.locks import fork_safe_lock
 from shopsim_env.sqlite import open_readonly
 
 KEPT_PRODUCTS = 2_048
@@ -35,7 +35,7 @@ class CatalogStore:
     """
 
     def __init__(self, path: Path, *, keep: int = KEPT_PRODUCTS) -> None:
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         self._kept: BoundedCache[str, Product] = BoundedCache(keep)
         self._connection = open_readonly(path)
         try:

@@ -4,7 +4,6 @@ Rows are read from SQLite on demand, so opening costs the same for 800 and for t
 """
 
 import json
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
 from shopsim_env.catalog.store import CatalogStore
 from shopsim_env.errors import ReleaseError, SearchIndexError, UnknownTaskError, UsageError
+from shopsim_env.locks import fork_safe_lock
 from shopsim_env.private import PrivateRelease
 from shopsim_env.release import layout
 from shopsim_env.release.manifest import Manifest, read_manifest
@@ -94,7 +94,7 @@ class Release:
         self.path = root
         self.id = manifest.id
         self._private: PrivateRelease | None = None
-        self._private_lock = threading.Lock()
+        self._private_lock = fork_safe_lock()
         self._splits = read_splits(_json(root / layout.SPLITS))
         with ExitStack() as opened:
             self.tasks = TaskTable(root / layout.TASKS)

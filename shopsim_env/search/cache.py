@@ -1,10 +1,10 @@
 """A bounded cache of search results. Rollouts repeat queries: several per task, and every page turn."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from shopsim_env.locks import fork_safe_lock
 from shopsim_env.search.result import SearchResult
 
 MAX_HITS = 32_768
@@ -32,7 +32,7 @@ class ResultCache:
         self._max_hits = max_hits
         self._entries: OrderedDict[Hashable, SearchResult] = OrderedDict()
         self._stored = self._hits = self._misses = 0
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
 
     def get(self, key: Hashable) -> SearchResult | None:
         """The stored result of `key`, which becomes the most recent one; None counts as a miss."""

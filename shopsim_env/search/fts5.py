@@ -5,13 +5,13 @@ Every other engine must give the same scores and the same order. No reserved wor
 
 import json
 import sqlite3
-import threading
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.errors import SearchIndexError
+from shopsim_env.locks import fork_safe_lock
 from shopsim_env.search.result import EMPTY_QUERY, OK, SearchResult, match_text
 from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, FIELD_WEIGHTS, FTS_COLUMNS, check_index_manifest
 from shopsim_env.search.where import ProductSet
@@ -48,7 +48,7 @@ class Fts5Engine:
 
     def __init__(self, connection: sqlite3.Connection, *, expected_product_sha: str | None = None) -> None:
         self._connection = connection
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         try:
             self.manifest = _read_manifest(connection, expected_product_sha)
         except SearchIndexError:

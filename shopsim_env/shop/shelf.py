@@ -6,13 +6,13 @@ is immutable or copied. Texts are made by `render`, states by `observation`. No 
 """
 
 import sys
-import threading
 from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from shopsim_env.cache import BoundedCache
 from shopsim_env.catalog.product import Product
+from shopsim_env.locks import fork_safe_lock
 from shopsim_env.search.result import SearchResult
 from shopsim_env.shop.pages import OfferedAxis, Page, ProductDetail, SearchResults, offered_axes
 from shopsim_env.shop.render import PageText, listing_text
@@ -83,7 +83,7 @@ class ShelfCaches:
 
 
 _CACHES: "WeakKeyDictionary[Any, ShelfCaches]" = WeakKeyDictionary()
-_CACHES_LOCK = threading.Lock()
+_CACHES_LOCK = fork_safe_lock()
 
 
 def caches_of(release: Any) -> ShelfCaches:

@@ -421,6 +421,21 @@ def test_a_refusal_is_not_hidden_by_a_missing_target(tmp_path: Path) -> None:
     assert refused_records(tmp_path, record).code == "instruction_missing"
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[{"asin": "1", "title": "\\udc00"}]', "not_utf8"),
+        ('[{"asin": "1", "title": "t", "x": ' + "[" * 3000 + "]" * 3000 + "}]", "nested_too_deeply"),
+    ],
+)
+def test_hostile_text_is_a_typed_refusal(tmp_path: Path, text: str, code: str) -> None:
+    path = tmp_path / "raw.json"
+    path.write_text(text)
+    with pytest.raises(DatasetError) as caught:
+        read_archive(path, tmp_path / "raw.parquet")
+    assert (caught.value.code, caught.value.record) == (code, 0)
+
+
 def test_a_persona_without_any_task_is_no_fault(tmp_path: Path) -> None:
     (row,) = raw_rows(tmp_path, [product(instructions=None, user_persona=PERSONA)])
     assert (row.has_persona, row.instruction_count, row.quarantine) == (True, 0, "")

@@ -40,6 +40,7 @@ def test_raw_and_public_form_share_one_key(raw: str) -> None:
         ("NaN", None),
         ("Infinity", None),
         ("1e400", None),
+        ("1e-400", None),
         ("¥12", None),
         ("1,299", None),
         ("", None),
