@@ -37,30 +37,28 @@ def cleaned_v2(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
+        audit = audit_records(work)
         report = write_cleaned(
             iter_records(work.store.path("raw_products")),
             task_rows(work),
             excluded_indices(work),
-            audit_records(work),
+            audit,
             path,
         )
-        return _cleaned_facts(path, report)
+        return _cleaned_facts(path, report, sum(record.annotation.has_ceiling for record in audit))
 
     return materialize(work, "cleaned_v2", ARCHIVE_NAME, CLEANED, write, parents=_UPSTREAM)
 
 
-def _cleaned_facts(path: Path, report: CleanedReport) -> Facts:
+def _cleaned_facts(path: Path, report: CleanedReport, ceilings: int) -> Facts:
     head = list(islice(iter_cleaned(path), PREVIEW_ROWS))
-    ceilings = Counter(
-        "ceiling" if instruction["price_upper"] is not None else "none"
-        for record in iter_cleaned(path)
-        for instruction in record["instructions"]
-    )
     return Facts(
         report.product_count,
         numbers={"tasks": report.task_count, "data_sha256": report.data_sha256},
         preview=[{"asin": item["asin"], "tasks": len(item["instructions"])} for item in head],
-        bars={"tasks by annotated price ceiling": dict(sorted(ceilings.items()))},
+        bars={
+            "tasks by annotated price ceiling": {"ceiling": ceilings, "none": report.task_count - ceilings}
+        },
         columns=fields_of(head[0]) if head else {},
     )
 

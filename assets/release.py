@@ -20,6 +20,7 @@ from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.release import (
+    EXPORTS,
     Provenance,
     ReleaseParts,
     ReleaseReport,
@@ -29,14 +30,6 @@ from pipelines.stages.release import (
 from shopsim_env.release import layout
 
 RELEASE = code_version("release", "pipelines.stages.release")
-EXPORTS = {
-    layout.CLEANED_EXPORT: "cleaned_v2",
-    layout.CLEAN_MANIFEST_EXPORT: "clean_manifest",
-    layout.EXCLUSIONS_EXPORT: "price_axis_exclusions",
-    layout.SOURCE_SPLITS_EXPORT: "source_splits",
-    layout.ANNOTATIONS_EXPORT: "price_annotations",
-    layout.PERSONA_SPLITS_EXPORT: "persona_splits",
-}
 PARENTS = (
     "raw_products",
     "task_ids",

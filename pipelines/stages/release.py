@@ -27,6 +27,23 @@ from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
 
 CURRENT = "current"
 
+# Exported file -> the stage that wrote it, byte for byte.
+EXPORTS = {
+    layout.CLEANED_EXPORT: "cleaned_v2",
+    layout.CLEAN_MANIFEST_EXPORT: "clean_manifest",
+    layout.EXCLUSIONS_EXPORT: "price_axis_exclusions",
+    layout.SOURCE_SPLITS_EXPORT: "source_splits",
+    layout.ANNOTATIONS_EXPORT: "price_annotations",
+    layout.PERSONA_SPLITS_EXPORT: "persona_splits",
+}
+# Every file that one stage wrote; the others are composed by the release itself.
+_WRITERS = {
+    **EXPORTS,
+    layout.CATALOG: "search_index",
+    layout.SEARCH_ARRAYS: "search_arrays",
+    layout.METRICS: "search_baseline",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ReleaseParts:
@@ -161,20 +178,6 @@ def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
     with closing(open_readonly(staging / layout.CATALOG)) as connection:
         counts["products"] = int(connection.execute("SELECT count(*) FROM product").fetchone()[0])
     return dict(sorted(counts.items()))
-
-
-# Files that one stage wrote as they are; the others are composed by the release itself.
-_WRITERS = {
-    layout.CATALOG: "search_index",
-    layout.SEARCH_ARRAYS: "search_arrays",
-    layout.METRICS: "search_baseline",
-    layout.CLEANED_EXPORT: "cleaned_v2",
-    layout.CLEAN_MANIFEST_EXPORT: "clean_manifest",
-    layout.EXCLUSIONS_EXPORT: "price_axis_exclusions",
-    layout.SOURCE_SPLITS_EXPORT: "source_splits",
-    layout.ANNOTATIONS_EXPORT: "price_annotations",
-    layout.PERSONA_SPLITS_EXPORT: "persona_splits",
-}
 
 
 def _entry(staging: Path, name: str) -> dict[str, Any]:
