@@ -1,4 +1,4 @@
-"""Pipeline commands of `shopsim`, available in a checkout: `build`, `sample` and `baseline`.
+"""Pipeline commands of `shopsim`, available in a checkout: `build`, `sample`, `baseline`, `annotate`.
 
 Registration imports nothing heavy; Dagster is loaded when a command runs.
 """
@@ -9,6 +9,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from pipelines import cli_annotate
 from shopsim_env.commands.output import add_common, show, show_json
 
 SAMPLE_SEED = 20261130
@@ -19,6 +20,7 @@ def register(subparsers: Any) -> None:
     _register_build(subparsers)
     _register_sample(subparsers)
     _register_baseline(subparsers)
+    cli_annotate.register(subparsers)
 
 
 def _register_build(subparsers: Any) -> None:
@@ -30,7 +32,11 @@ def _register_build(subparsers: Any) -> None:
         help="sample (default), paper, like-published, or any name with --raw",
     )
     parser.add_argument("--raw", metavar="FILE", help="raw archive (.json or .json.gz)")
-    parser.add_argument("--annotations", metavar="FILE", help="recorded persona price annotations")
+    parser.add_argument(
+        "--annotations",
+        metavar="FILE",
+        help="recorded persona price annotations; 'cache' for what `shopsim annotate` bought",
+    )
     parser.add_argument(
         "--runtime-regex-task-id",
         action="append",
@@ -108,12 +114,12 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
     for name in ("raw", "annotations", "out"):
         value = getattr(arguments, name)
         if value is not None:
-            config[name] = str(Path(value).resolve())
+            config[name] = value if (name, value) == ("annotations", "cache") else str(Path(value).resolve())
     if arguments.lenient:
         config["lenient"] = True
     if arguments.data is not None:
         data = Path(arguments.data).resolve()
-        config |= {"artifacts_root": str(data / "artifacts"), "releases_root": str(data / "releases")}
+        config |= {f"{name}_root": str(data / name) for name in ("artifacts", "releases", "cache")}
     return config
 
 

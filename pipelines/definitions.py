@@ -4,8 +4,9 @@ import dagster as dg
 
 from assets import annotations, catalog, cleaned, release, search, splits
 from assets.checks.modules import CHECK_MODULES
-from pipelines.jobs import build_release
+from pipelines.jobs import build_release, reannotate
 from pipelines.resources.workspace import WorkspaceResource
+from pipelines.schedules import weekly_reannotation
 
 ASSET_MODULES = [catalog, annotations, cleaned, splits, search, release]
 
@@ -15,7 +16,8 @@ def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:
     return dg.Definitions(
         assets=dg.load_assets_from_modules(ASSET_MODULES),
         asset_checks=dg.load_asset_checks_from_modules(CHECK_MODULES),
-        jobs=[build_release],
+        jobs=[build_release, reannotate],
+        schedules=[weekly_reannotation],
         resources={"workspace": workspace},
     )
 

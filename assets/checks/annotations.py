@@ -2,11 +2,29 @@
 
 from collections.abc import Iterator
 
-from assets._inputs import audit_records, excluded_indices, task_rows
+import dagster as dg
+
+from assets._inputs import audit_records, document, excluded_indices, task_rows
 from assets.checks.blocking import blocking_check
 from pipelines.errors import DatasetError
-from pipelines.resources.workspace import Workspace
+from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.task_ids import active_tasks
+
+MOVED_WARNING = 0.05
+
+
+@dg.asset_check(asset="annotation_drift")
+def few_ceilings_moved(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """Warns when more than 5 % of the tasks have another ceiling than in the last release; stops nothing."""
+    drift = document(workspace.open(), "annotation_drift")
+    moved = len(drift["changes"]["ceilings_moved"]) if drift["changes"] else 0
+    problems = [f"{moved} of {drift['tasks']} ceilings moved since the last release"]
+    passed = moved <= MOVED_WARNING * drift["tasks"]
+    return dg.AssetCheckResult(
+        passed=passed,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"problems": dg.MetadataValue.json([] if passed else problems)},
+    )
 
 
 @blocking_check("price_annotations")

@@ -13,21 +13,37 @@ import dagster as dg
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pipelines.errors import ConfigError
 from pipelines.resources.artifact_store import ArtifactStore
-from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
-from pipelines.settings import DatasetSettings, adhoc_dataset, configured_datasets, load_dataset
+from pipelines.resources.paths import ARTIFACTS, CACHE, CONFIGS, RELEASES, ROOT
+from pipelines.settings import (
+    AnnotationSettings,
+    AnnotatorSettings,
+    DatasetSettings,
+    adhoc_dataset,
+    configured_datasets,
+    load_annotation,
+    load_dataset,
+)
+from pipelines.stages.annotation.prompt import PROMPT_SHA256
 
+ANSWERS_NAME = "price_annotations.jsonl"
 ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Resolved settings and folders of one run."""
+    """Resolved settings and folders of one run.
+
+    `annotations` is the recorded annotation file; None: answers come from the cache file `answers`.
+    """
 
     settings: DatasetSettings
+    annotation: AnnotationSettings
     store: ArtifactStore
     archive: Path
     annotations: Path | None
+    answers: Path
     releases: Path
     out: Path | None
     force: bool
@@ -60,22 +76,36 @@ class WorkspaceResource(dg.ConfigurableResource):
     configs_root: str | None = None
     artifacts_root: str | None = None
     releases_root: str | None = None
+    cache_root: str | None = None
+    annotation_config: str | None = None
 
     def open(self) -> Workspace:
         """Resolves the configuration; paths are relative to the repository root."""
-        settings = self._settings()
+        annotation = load_annotation(self._annotation_config())
+        settings = self._settings(annotation)
+        recorded = settings.recorded_annotations
         return Workspace(
             settings=settings,
+            annotation=annotation,
             store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, settings.digest()),
             archive=ROOT / settings.archive,
-            annotations=ROOT / settings.annotations if settings.annotations else None,
+            annotations=ROOT / recorded if recorded else None,
+            answers=Path(self.cache_root or CACHE) / ANSWERS_NAME,
             releases=Path(self.releases_root or RELEASES) / settings.name,
             out=ROOT / self.out if self.out else None,
             force=self.force,
             show_progress=self.show_progress,
         )
 
-    def _settings(self) -> DatasetSettings:
+    def _annotation_config(self) -> Path:
+        if self.annotation_config is None:
+            return Path(self.configs_root or CONFIGS) / "annotation.toml"
+        path = ROOT / self.annotation_config
+        if not path.is_file():
+            raise ConfigError(f"expected annotation settings at {path}, found no file", code="input_missing")
+        return path
+
+    def _settings(self, annotation: AnnotationSettings) -> DatasetSettings:
         configs = Path(self.configs_root or CONFIGS)
         if self.raw is None or self.dataset in configured_datasets(configs):
             settings = load_dataset(configs, self.dataset)
@@ -88,4 +118,13 @@ class WorkspaceResource(dg.ConfigurableResource):
             "lenient": self.lenient,
             "runtime_regex_task_ids": listed,
         }
-        return settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
+        settings = settings.model_copy(
+            update={key: value for key, value in changes.items() if value is not None}
+        )
+        if settings.recorded_annotations is not None:
+            return settings
+        asked = AnnotatorSettings(
+            model=annotation.model, api_url=annotation.api_url, prompt_sha256=PROMPT_SHA256
+        )
+        # Part of the settings' digest: answers of two models never meet in a release.
+        return settings.model_copy(update={"annotator": asked})

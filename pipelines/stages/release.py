@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ConfigError
+from pipelines.stages.published_json import read_json
 from pipelines.stages.search_index import add_title_nouns
 from pipelines.stages.task_tables import write_task_tables
 from shopsim_env.canonical import pretty_json, sha256_file
@@ -175,6 +176,8 @@ def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
     _write_text(staging / layout.METRICS, pretty_json(parts.metrics))
     for name, source in parts.exports.items():
         shutil.copyfile(source, staging / name)
+    cleaned = read_json(parts.exports[layout.CLEAN_MANIFEST_EXPORT])
+    counts["runtime_budget_persona_tasks"] = cleaned["persona_runtime_regex_task_count"]
     with closing(open_readonly(staging / layout.CATALOG)) as connection:
         counts["products"] = int(connection.execute("SELECT count(*) FROM product").fetchone()[0])
     return dict(sorted(counts.items()))
