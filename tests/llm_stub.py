@@ -64,7 +64,7 @@ class LlmStub:
         faults: task id -> faults of its first requests, in order; after them it is answered. Names:
             `429` and `429:KIND` (TPM, RPD, ...), `429@S` with Retry-After S, `500`, `503@S`, `401` and other
             statuses, `slow:S`, `cut`, `half` (cut inside the body), `not_json`, `no_choices`, `no_message`,
-            `garbage` (no JSON body), `truncated`, `wrong_id`, `invented`, `echo:TEXT` (401 that repeats TEXT).
+            `garbage` (no JSON body), `truncated`, `wrong_id`, `invented`, `echo:TEXT` (401).
         bursts: arrival number (from 1) -> fault for all requests that arrive in the next `burst_s` seconds.
         delay_s: Time that every answer takes.
     """
@@ -127,7 +127,8 @@ class LlmStub:
         """Notes that a request is over."""
         with self._mutex:
             self.log.in_flight -= 1
-            self.log.answered[arrival.task_id, arrival.text] += answered
+            if answered:
+                self.log.answered[arrival.task_id, arrival.text] += 1
 
     def _write(self, line: dict[str, Any]) -> None:
         if self._file is not None:
@@ -164,8 +165,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.stub.leave(arrival, answered=answered)
 
     def _play(self, arrival: Arrival) -> bool:
-        name, _, value = arrival.fault.partition(":")
-        name, _, wait = name.partition("@")
+        head, _, wait = arrival.fault.partition("@")
+        name, _, value = head.partition(":")
         time.sleep(float(value) if name == "slow" else self.stub.delay_s)
         if name in ("cut", "half"):
             self._cut(arrival, half=name == "half")

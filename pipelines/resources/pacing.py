@@ -21,6 +21,8 @@ class Stopped(Exception):  # noqa: N818 - an order, not a defect
 class Pacer:
     """Grants starts one by one. At most `limit` in any `window_s + margin_s` seconds, evenly spread.
 
+    The first start waits for one gap too: a run that follows a killed one at once keeps the limit with it.
+
     Args:
         limit: Starts a window.
         window_s: The window that the endpoint measures, in seconds.
@@ -43,11 +45,10 @@ class Pacer:
         self.limit = limit
         self.waves = 0
         self._window_ms = math.ceil((window_s + margin_s) * 1000)
-        self._spread_ms = math.floor(window_s * 1000)
         self._cooldown_s = cooldown_s
         self._clock, self._wait = clock, wait
         self._bucket = InMemoryBucket(self._rates())
-        self._blocked_until = -math.inf
+        self._blocked_until = clock() + self._gap_ms() / 1000
         self._state = threading.Lock()
         # Waiters queue here, so that one of them watches the clock and not all.
         self._turn = threading.Lock()
@@ -99,6 +100,8 @@ class Pacer:
 
     def _rates(self) -> list[Rate]:
         """The limit itself, and starts spread over the window instead of a burst at its beginning."""
-        window = Rate(self.limit, self._window_ms)
-        gap = self._spread_ms // self.limit
+        window, gap = Rate(self.limit, self._window_ms), self._gap_ms()
         return [Rate(1, gap), window] if self.limit > 1 and gap else [window]
+
+    def _gap_ms(self) -> int:
+        return self._window_ms // self.limit
