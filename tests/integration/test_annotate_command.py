@@ -1,13 +1,6 @@
-"""`shopsim annotate` as a user runs it: plan, confirmation, imports, JSON, kill -9."""
+"""`shopsim annotate` as a user runs it: plan, confirmation, imports, JSON."""
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +8,8 @@ import pytest
 from annotating import KEY, KEY_NAME, settings_file
 from builds import CANARY_FULL, record, task, write_records
 from llm_stub import LlmStub
-from places import ROOT
 
-from pipelines.stages.annotation.cache_file import read_lines
 from shopsim_env.cli import main
-
-FAST_ENOUGH = {"requests_per_minute": 400, "window_s": 1}
 
 
 @pytest.fixture(autouse=True)
@@ -172,58 +161,3 @@ def test_answers_survive_a_changed_archive_by_import(
         assert found["import"] == {str(old): {"found": 6, "imported": 6}}
         assert found["plan"]["cache"]["foreign"] == 6
         assert found["run"]["stored"] == len(stub.log.arrivals) - asked == 1
-
-
-COMMAND = "import sys; from shopsim_env.cli import main; sys.exit(main())"
-
-
-def start(command: list[str]) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *command],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-
-
-def keys_of(path: Path) -> Counter[tuple[int, str]]:
-    return Counter((line["task_id"], line["source_field"]) for line in read_lines(path) if line)
-
-
-def test_kill_9_loses_no_stored_answer_and_buys_none_twice(tmp_path: Path) -> None:
-    """Killed three times at seeded moments; an answer that is on disk is never asked again."""
-    moments = random.Random(417)  # noqa: S311 - repeatable moments
-    with LlmStub(delay_s=0.02) as stub:
-        command = [*arguments(tmp_path, stub, count=60, **FAST_ENOUGH), "--run", "--confirm-paid-api"]
-        before: Counter[tuple[int, str]] = Counter()
-        for _ in range(3):
-            asked = len(stub.log.arrivals)
-            process = start(command)
-            wanted = asked + moments.randint(5, 20)
-            while len(stub.log.arrivals) < wanted and process.poll() is None:
-                time.sleep(0.002)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            assert process.returncode == -signal.SIGKILL, "it was still at work"
-            now = keys_of(cache_of(tmp_path))
-            assert now.keys() >= before.keys(), "nothing is lost"
-            again = {(item.task_id, item.text) for item in stub.log.arrivals[asked:]}
-            assert not again & {(number, _text(number, field)) for number, field in before}
-            before = now
-        process = start(command)
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors.decode()
-        # Bought twice: at most what was in flight at a kill, eight workers each time.
-        twice = sum(count - 1 for count in stub.log.answered.values())
-        assert 0 <= twice <= 3 * 8
-    final = keys_of(cache_of(tmp_path))
-    assert set(final.values()) == {1}
-    assert set(final) == {(number, "instruction_simple") for number in range(60)} | {
-        (number, "instruction") for number in range(1, 60, 2)
-    }
-
-
-def _text(number: int, field: str) -> str:
-    return str(_persona_record(number)["instructions"][0][field])

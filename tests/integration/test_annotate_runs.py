@@ -1,8 +1,13 @@
 """Paid annotation runs over a real socket: every answer once, limits, retries, phases, stopping."""
 
 import json
+import os
+import random
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +16,7 @@ from typing import Any
 import pytest
 from annotating import KEY, KEY_NAME, fast_settings, job_of
 from llm_stub import LlmStub, busiest_window, right_answer
+from places import ROOT
 
 from pipelines.errors import ConfigError
 from pipelines.resources.annotation_run import AnnotationJob
@@ -310,3 +316,56 @@ def test_expired_answers_are_asked_again_and_win(tmp_path: Path) -> None:
         assert (old.plan(old.read()).expired, run(old).stored) == (3, 3)
         assert old.read().counts["superseded"] == 3
         assert old.plan(old.read()).requests == 0
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from annotating import fast_settings, job_of
+from test_annotate_runs import tasks_of
+job = job_of(Path(sys.argv[1]), fast_settings(sys.argv[2]), tasks_of(60))
+with job.annotator() as annotator:
+    job.run(annotator)
+"""
+
+
+def start(folder: Path, stub: LlmStub) -> subprocess.Popen[bytes]:
+    """A run over 60 tasks, 90 texts, in a process of its own."""
+    places = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "integration")))
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(folder), stub.base_url],
+        env={**os.environ, "PYTHONPATH": places},
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_kill_9_loses_no_stored_answer_and_buys_none_twice(tmp_path: Path) -> None:
+    """Killed three times at seeded moments; an answer that is on disk is never asked again."""
+    moments = random.Random(417)  # noqa: S311 - repeatable moments
+    with LlmStub(delay_s=0.02) as stub:
+        job = job_of(tmp_path, fast_settings(stub.base_url), tasks_of(60))
+        texts = {
+            (item.task_id, name): item.request(name).text for item in job.tasks for name in (SIMPLE, FULL)
+        }
+        before: Counter[tuple[int, str]] = Counter()
+        for _ in range(3):
+            asked = len(stub.log.arrivals)
+            process = start(tmp_path, stub)
+            wanted = asked + moments.randint(5, 20)
+            while len(stub.log.arrivals) < wanted and process.poll() is None:
+                time.sleep(0.002)
+            process.send_signal(signal.SIGKILL)
+            _, errors = process.communicate()
+            assert process.returncode == -signal.SIGKILL, errors.decode()
+            now = stored(job)
+            assert now.keys() >= before.keys(), "nothing is lost"
+            again = {(item.task_id, item.text) for item in stub.log.arrivals[asked:]}
+            assert not again & {(key[0], texts[key]) for key in before}
+            before = now
+        process = start(tmp_path, stub)
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors.decode()
+        # Bought twice: at most what was in flight at a kill, eight workers each time.
+        assert sum(count - 1 for count in stub.log.answered.values()) <= 3 * 8
+    check_answers(job)
+    assert len(stored(job)) == 90

@@ -8,7 +8,7 @@ Source: seed section on offline cleaning, prior art section 4.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -77,6 +77,8 @@ class Answers:
     @property
     def fresh(self) -> dict[Key, Annotation]:
         """Answers that need not be asked again; an expired simple answer takes the full one with it."""
+        if not self.expired:
+            return dict(self.valid)
         stale = self.expired | {
             (task_id, FULL_FIELD) for task_id, name in self.expired if name == SIMPLE_FIELD
         }
@@ -130,45 +132,44 @@ def read_answers(
     """
     answers = Answers()
     by_id = {task.task_id: task for task in tasks}
-    latest = _latest(read_lines(path), identity, by_id, answers.counts)
-    for key, record in latest.items():
-        annotation = annotation_of(record, by_id[key[0]].request(key[1]))
-        if annotation is None:
-            answers.counts["invalidated"] += 1
-            continue
-        answers.valid[key] = annotation
-        answers.counts["imported"] += "imported_from" in record
-    if expires_days is not None:
-        oldest = (now or datetime.now(UTC)) - timedelta(days=expires_days)
-        answers.expired = {key for key in answers.valid if _time_of(latest[key]) < oldest}
+    oldest = None if expires_days is None else (now or datetime.now(UTC)) - timedelta(days=expires_days)
+    seen: set[Key] = set()
+    wanted = tuple(identity.as_dict().values())
+    # From the end: the first record of a key is the one that wins, and none must be kept in between.
+    for record in read_lines(path, newest_first=True):
+        answers.counts["lines"] += 1
+        key = None if record is None else key_of(record)
+        if record is None or key is None:
+            answers.counts["damaged"] += 1
+        elif _identity_of(record) != wanted:
+            answers.counts["foreign"] += 1
+        elif key[0] not in by_id:
+            answers.counts["unknown"] += 1
+        elif key in seen:
+            answers.counts["superseded"] += 1
+        else:
+            seen.add(key)
+            _take(answers, key, record, by_id[key[0]], oldest)
     return answers
 
 
-def _latest(
-    lines: Iterable[dict[str, Any] | None],
-    identity: Identity,
-    by_id: Mapping[int, PersonaTask],
-    counts: Counter[str],
-) -> dict[Key, dict[str, Any]]:
-    wanted = identity.as_dict().items()
-    latest: dict[Key, dict[str, Any]] = {}
-    for record in lines:
-        counts["lines"] += 1
-        key = None if record is None else key_of(record)
-        if record is None or key is None:
-            counts["damaged"] += 1
-        elif not wanted <= _hashable(record).items():
-            counts["foreign"] += 1
-        elif key[0] not in by_id:
-            counts["unknown"] += 1
-        else:
-            counts["superseded"] += key in latest
-            latest[key] = record
-    return latest
+def _take(
+    answers: Answers, key: Key, record: Mapping[str, Any], task: PersonaTask, oldest: datetime | None
+) -> None:
+    annotation = annotation_of(record, task.request(key[1]))
+    if annotation is None:
+        answers.counts["invalidated"] += 1
+        return
+    answers.valid[key] = annotation
+    if "imported_from" in record:
+        answers.counts["imported"] += 1
+    if oldest is not None and _time_of(record) < oldest:
+        answers.expired.add(key)
 
 
-def _hashable(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: record.get(name) for name in Identity.__slots__ if isinstance(record.get(name), str)}
+def _identity_of(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    get = record.get
+    return tuple([get(name) for name in Identity.__slots__])
 
 
 def key_of(record: Mapping[str, Any]) -> Key | None:
@@ -185,9 +186,8 @@ def annotation_of(record: Mapping[str, Any], request: AnnotationRequest) -> Anno
     answer = record.get("annotation")
     if not isinstance(answer, dict) or (recorded is not None and recorded != sha256_text(request.text)):
         return None
-    named = {name: answer[name] for name in ("kind", "amount", "evidence") if name in answer}
     try:
-        return validate_answer({"task_id": request.task_id, **named}, request)
+        return validate_answer({"task_id": request.task_id, **answer}, request)
     except AnnotationError:
         return None
 

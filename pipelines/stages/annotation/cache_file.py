@@ -27,18 +27,25 @@ class CacheError(ShopSimError):
     default_code = "cache_error"
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any] | None]:
-    """Records of a JSON Lines file in order; None for a line that is no JSON object. No file: no records."""
+def read_lines(path: Path, *, newest_first: bool = False) -> Iterator[dict[str, Any] | None]:
+    """Records of a JSON Lines file; None for a line that is no JSON object. No file: no records.
+
+    Args:
+        path: The file.
+        newest_first: From the last line to the first one.
+    """
     if not path.is_file():
         return
-    with path.open("rb") as stream:
-        for line in stream:
-            yield _decode(line)
+    lines = path.read_bytes().split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for line in reversed(lines) if newest_first else lines:
+        yield _decode(line)
 
 
 def _decode(line: bytes) -> dict[str, Any] | None:
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

@@ -121,12 +121,18 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
                 "annotations), found neither",
                 code="import_format",
             )
-        yield from (line | {"final": False} for line in lines if isinstance(line.get("annotation"), dict))
+        for line in lines:
+            if isinstance(line.get("annotation"), dict):
+                yield line | {"annotation": _answer(line["annotation"]), "final": False}
         return
     for record in audit:
-        named = {name: record.get(name) for name in ("kind", "amount", "evidence")}
         kept = {name: record.get(name) for name in ("task_id", "task_uid", "source_field")}
-        yield {**kept, "annotation": named, "final": True}
+        yield {**kept, "annotation": _answer(record), "final": True}
+
+
+def _answer(record: dict[str, Any]) -> dict[str, Any]:
+    """What an answer states; ceilings that a record adds are computed anew."""
+    return {name: record.get(name) for name in ("kind", "amount", "evidence")}
 
 
 def _audit(path: Path) -> list[dict[str, Any]] | None:
