@@ -5,6 +5,7 @@ Without `--run --confirm-paid-api` nothing is ever asked. Exit codes: 0 done, 1 
 """
 
 import argparse
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,13 @@ def _run(arguments: argparse.Namespace, job: Any, report: Any) -> None:
             "money; nothing was asked. Add --confirm-paid-api to agree.",
             code="paid_api_unconfirmed",
         )
-    with progress_bar(job.settings, show=not arguments.json) as progress:
-        run_paid(job, report, progress)
+    # Being told to end is like Ctrl-C: what is in flight is stored first.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with progress_bar(job.settings, show=not arguments.json) as progress:
+            run_paid(job, report, progress)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _workspace(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -1,6 +1,11 @@
 """`shopsim annotate` as a user runs it: plan, confirmation, imports, JSON."""
 
+import io
 import json
+import os
+import signal
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +166,46 @@ def test_answers_survive_a_changed_archive_by_import(
         assert found["import"] == {str(old): {"found": 6, "imported": 6}}
         assert found["plan"]["cache"]["foreign"] == 6
         assert found["run"]["stored"] == len(stub.log.arrivals) - asked == 1
+
+
+def test_a_request_to_end_stores_what_is_in_flight_and_reports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with LlmStub(delay_s=0.2) as stub:
+
+        def terminate() -> None:
+            while len(stub.log.arrivals) < 5:
+                threading.Event().wait(0.01)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        watcher = threading.Thread(target=terminate)
+        watcher.start()
+        named = arguments(tmp_path, stub, count=40, workers=4)
+        assert main([*named, "--run", "--confirm-paid-api"]) == 130
+        watcher.join()
+        answered = sum(stub.log.answered.values())
+        assert 5 <= answered == len(stub.log.arrivals) < 40
+    assert f"stopped: {answered} answers stored" in capsys.readouterr().out
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what was written."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_a_bar_with_tokens_and_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with LlmStub(delay_s=0.05) as stub:
+        named = arguments(tmp_path, stub, input_price=1000.0, output_price=10000.0)
+        assert main([*named, "--run", "--confirm-paid-api"]) == 0
+    shown = terminal.getvalue()
+    # Nine answers of 120 tokens; 100 tokens in cost 0.1 and 20 out cost 0.2.
+    assert "9/9" in shown
+    assert "1,080 tokens, 2.70 CNY" in shown
+    assert "/min" in shown

@@ -1,7 +1,9 @@
 """What leaves the machine, what a run would ask, and what moved since the last release."""
 
+import gzip
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from places import ROOT
 from pipelines.errors import ConfigError
 from pipelines.settings import AnnotationSettings, load_annotation
 from pipelines.stages.annotation.cache import Answers
-from pipelines.stages.annotation.drift import annotation_drift
+from pipelines.stages.annotation.drift import annotation_drift, parser_agreement
 from pipelines.stages.annotation.plan import make_plan, pending
 from pipelines.stages.annotation.prompt import (
     ANSWER_SCHEMA,
@@ -25,6 +27,7 @@ from pipelines.stages.annotation.protocol import (
     AnnotationError,
     AnnotationRequest,
     fallback_annotation,
+    validate_answer,
 )
 from pipelines.stages.annotation.resolution import AuditRecord
 
@@ -211,3 +214,24 @@ def test_parser_agreement_is_counted_by_kind() -> None:
         "approximate_upper": {"tasks": 1, "same_kind": 1, "same_ceiling": 1, "same_at_run_time": 1},
         "hard_upper": {"tasks": 2, "same_kind": 2, "same_ceiling": 1, "same_at_run_time": 1},
     }
+
+
+@pytest.mark.published
+def test_the_parser_agrees_with_the_published_ceilings(shared_data: Path) -> None:
+    """Of 282 published annotations 271 have a ceiling (`approximate_upper` 161, `hard_upper` 110)."""
+    with gzip.open(shared_data / "real" / "budget_annotations.jsonl.gz", "rt", encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    found = parser_agreement([_published(record) for record in records])
+    for kind, tasks in (("approximate_upper", 161), ("hard_upper", 110)):
+        assert found[kind]["tasks"] == tasks
+        assert found[kind]["same_ceiling"] == tasks
+    assert sum(row["tasks"] for row in found.values()) == 281, "the run-time fallback agrees with nothing"
+
+
+def _published(record: dict[str, Any]) -> AuditRecord:
+    """The annotation with its evidence in place of the text, which is not published."""
+    if record["kind"] == "runtime_regex_fallback":
+        return audit(record["task_id"], "-", fallback_annotation(SIMPLE))
+    task = persona_task(record["task_id"], record["evidence"] or "无", record["evidence"] or "无")
+    answer = {name: record[name] for name in ("task_id", "kind", "amount", "evidence")}
+    return AuditRecord(task, validate_answer(answer, task.request(record["source_field"])))
