@@ -83,10 +83,10 @@ def whole_run(count: int) -> None:
     """Every fifth task meets one to three faults; two bursts of 429 make waves."""
     chance = random.Random(SEED)  # noqa: S311 - repeatable faults
     faults = {number: chance.choices(FAULTS, k=chance.randint(1, 3)) for number in range(5, count, 5)}
-    bursts = {count // 4: "429:RPM", count: "429:TPM"}
+    bursts = {count // 4: ("429:RPM", 8), count: ("429:TPM", 16)}
     with (
         TemporaryDirectory() as name,
-        stub(Path(name), {"faults": faults, "bursts": bursts, "burst_s": 0.3}) as (url, log),
+        stub(Path(name), {"faults": faults, "bursts": bursts}) as (url, log),
     ):
         settings = fast_settings(
             url,
@@ -131,7 +131,8 @@ with job.annotator() as annotator:
 
 def kill_job(folder: Path, url: str, count: int) -> AnnotationJob:
     """The job that is killed: 16 workers, 50 requests a second."""
-    settings = fast_settings(url, workers=16, requests_per_minute=60, window_s=1, window_margin_s=0.2)
+    limits = {"workers": 16, "requests_per_minute": 60, "window_s": 1, "window_margin_s": 0.2}
+    settings = fast_settings(url, timeout_s=60, **limits)
     return job_of(folder, settings, tasks_of(count))
 
 

@@ -15,7 +15,7 @@ ARCHIVE = "a" * 64
 FAST: Mapping[str, Any] = {
     "model": "m",
     "api_key_env": KEY_NAME,
-    "timeout_s": 5,
+    "timeout_s": 30,
     "workers": 8,
     "requests_per_minute": 100,
     "window_s": 0.5,

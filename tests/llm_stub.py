@@ -43,6 +43,7 @@ class Arrival:
     text: str
     attempt: int
     fault: str
+    barrier: threading.Barrier | None = None
 
 
 @dataclass
@@ -65,7 +66,8 @@ class LlmStub:
             `429` and `429:KIND` (TPM, RPD, ...), `429@S` with Retry-After S, `500`, `503@S`, `401` and other
             statuses, `slow:S`, `cut`, `half` (cut inside the body), `not_json`, `no_choices`, `no_message`,
             `garbage` (no JSON body), `truncated`, `wrong_id`, `invented`, `echo:TEXT` (401).
-        bursts: arrival number (from 1) -> fault for all requests that arrive in the next `burst_s` seconds.
+        bursts: arrival number (from 1) -> (fault, count): that many arrivals from there on get the fault, and
+            none of them is answered before all have come, so that they are one wave on any machine.
         delay_s: Time that every answer takes.
     """
 
@@ -73,16 +75,18 @@ class LlmStub:
         self,
         faults: Mapping[int, list[str]] | None = None,
         *,
-        bursts: Mapping[int, str] | None = None,
-        burst_s: float = 0.05,
+        bursts: Mapping[int, tuple[str, int]] | None = None,
         delay_s: float = 0.0,
         port: int = 0,
         log: Path | None = None,
     ) -> None:
         self.log = StubLog()
         self._faults = {task_id: list(names) for task_id, names in (faults or {}).items()}
-        self._bursts, self._burst_s, self.delay_s = dict(bursts or {}), burst_s, delay_s
-        self._burst_until, self._burst_fault = 0.0, ""
+        self.delay_s = delay_s
+        self._bursts: dict[int, tuple[str, threading.Barrier]] = {}
+        for first, (fault, count) in (bursts or {}).items():
+            barrier = threading.Barrier(count)
+            self._bursts |= {first + offset: (fault, barrier) for offset in range(count)}
         self._attempts: Counter[tuple[int, str]] = Counter()
         self._mutex = threading.Lock()
         self._file = None if log is None else log.open("a", encoding="utf-8")
@@ -110,11 +114,11 @@ class LlmStub:
             now = time.monotonic()
             self._attempts[key] += 1
             number = len(self.log.arrivals) + 1
-            if number in self._bursts:
-                self._burst_until, self._burst_fault = now + self._burst_s, self._bursts[number]
+            fault, barrier = self._bursts.get(number, ("", None))
             waiting = self._faults.get(key[0], [])
-            fault = self._burst_fault if now < self._burst_until else (waiting.pop(0) if waiting else "")
-            arrival = Arrival(now, *key, self._attempts[key], fault)
+            if barrier is None and waiting:
+                fault = waiting.pop(0)
+            arrival = Arrival(now, *key, self._attempts[key], fault, barrier)
             self.log.arrivals.append(arrival)
             self.log.bodies.append(body)
             self.log.headers.append(headers)
@@ -165,6 +169,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.stub.leave(arrival, answered=answered)
 
     def _play(self, arrival: Arrival) -> bool:
+        if arrival.barrier is not None:
+            arrival.barrier.wait(timeout=60)
         head, _, wait = arrival.fault.partition("@")
         name, _, value = head.partition(":")
         time.sleep(float(value) if name == "slow" else self.stub.delay_s)
@@ -249,7 +255,7 @@ def main() -> None:
     """Serves until the process is ended; prints the base URL first."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--script", type=Path, required=True, help="JSON: faults, bursts, burst_s, delay_s")
+    parser.add_argument("--script", type=Path, required=True, help="JSON: faults, bursts, delay_s")
     parser.add_argument("--log", type=Path, required=True)
     arguments = parser.parse_args()
     script = json.loads(arguments.script.read_text(encoding="utf-8"))

@@ -91,12 +91,12 @@ def test_hundreds_of_tasks_with_every_fault(tmp_path: Path) -> None:
         8: ["no_message", "garbage"],
         9: ["wrong_id", "invented"],
         10: ["slow:0.2"],
-        12: ["429@0.4", "429:TPM"],
+        12: ["429@0.4"],
         14: ["500", "502", "503", "504", "cut"],
     }
     tasks = tasks_of(240)
     with LlmStub(faults, delay_s=0.005) as stub:
-        job = job_of(tmp_path, fast_settings(stub.base_url), tasks)
+        job = job_of(tmp_path, fast_settings(stub.base_url, requests_per_minute=200), tasks)
         report = run(job)
         log = stub.log
     assert report.ended == "done"
@@ -107,7 +107,7 @@ def test_hundreds_of_tasks_with_every_fault(tmp_path: Path) -> None:
     spent = sum(len(names) for names in faults.values()) - 1  # the slow one is an answer
     assert report.requests == len(log.arrivals) == 360 + spent
     assert report.retried == {
-        "minute_limit": 3,
+        "minute_limit": 2,
         "connection": 3,
         "status_500": 2,
         "status_502": 1,
@@ -119,8 +119,8 @@ def test_hundreds_of_tasks_with_every_fault(tmp_path: Path) -> None:
         "wrong_task": 1,
         "bad_evidence": 1,
     }
-    # 100 in 0.5 s; the client counts 0.6 s, so late arrivals do no harm.
-    assert busiest_window([arrival.at for arrival in log.arrivals], 0.5) <= 100
+    # 200 in 0.5 s; the client counts 0.6 s, so late arrivals do no harm.
+    assert busiest_window([arrival.at for arrival in log.arrivals], 0.5) <= 200
     assert 1 < log.most_in_flight <= 8
     # All simple texts were answered before the first full one was asked.
     first_full = next(
@@ -168,15 +168,15 @@ def test_skipped_tasks_are_not_asked(tmp_path: Path) -> None:
 
 
 def test_one_wave_cools_everybody_once_and_a_later_wave_halves_the_rate(tmp_path: Path) -> None:
-    """Two bursts of 429, each over all requests that arrive within 0.1 s of the 20th and the 60th."""
-    with LlmStub(bursts={20: "429:RPM", 60: "429:TPM"}, burst_s=0.1, delay_s=0.03) as stub:
+    """Arrivals 20 to 24 and 50 to 55 are refused while in flight together."""
+    with LlmStub(bursts={20: ("429:RPM", 5), 50: ("429:TPM", 6)}) as stub:
         report = run(job_of(tmp_path, fast_settings(stub.base_url), tasks_of(60)))
         times = [arrival.at for arrival in stub.log.arrivals]
-        refused = [arrival.fault for arrival in stub.log.arrivals].count("429:RPM")
-    assert refused > 1, "several requests were in flight: one wave nevertheless"
     assert (report.ended, report.waves, report.requests_per_minute) == ("done", 2, 50)
-    pauses = [late - early for early, late in pairwise(times) if late - early >= 0.25]
-    assert len(pauses) == 2
+    assert report.retried == {"minute_limit": 11}
+    # Behind each burst, what the other workers had started, then a pause of 0.3 s.
+    for last in (24, 55):
+        assert max(late - early for early, late in pairwise(times[last - 1 : last + 20])) >= 0.3
     assert busiest_window(times, 0.5) <= 100
 
 
@@ -204,15 +204,14 @@ def test_rate_limits_without_end_stop_the_run(tmp_path: Path) -> None:
 def test_a_fatal_answer_ends_the_run_and_keeps_what_was_in_flight(
     tmp_path: Path, fault: str, code: str
 ) -> None:
-    faults = {3: [fault]} | {task_id: ["slow:0.3"] for task_id in (1, 2, 4)}
-    with LlmStub(faults) as stub:
+    with LlmStub({3: [fault]}, delay_s=0.2) as stub:
         job = job_of(tmp_path, fast_settings(stub.base_url, workers=4), tasks_of(40))
         report, error = failing_run(job, ProviderError)
         arrivals = len(stub.log.arrivals)
         answered = set(stub.log.answered)
     assert (error.code, report.ended) == (code, "stopped")
     assert arrivals < 12, "nothing new was asked"
-    assert {key[0] for key in stored(job)} == {task_id for task_id, _ in answered} >= {0, 1, 2}
+    assert {key[0] for key in stored(job)} == {task_id for task_id, _ in answered} >= {0}
 
 
 # --- instructions that are given up ---
