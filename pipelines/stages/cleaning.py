@@ -69,7 +69,7 @@ def write_cleaned(
         tasks: All tasks of the raw corpus.
         excluded: Source indices of the excluded products.
         audit: Final annotations of exactly the active persona tasks.
-        out: The archive; it appears only when complete.
+        out: The archive; the artifact store gives a temporary path and puts the finished file in place.
 
     Raises:
         DatasetError: Annotated and active persona tasks differ (code annotations_differ).
@@ -87,14 +87,9 @@ def write_cleaned(
         for row in rows
         if row.source_product_index not in excluded
     )
-    building = out.with_name(out.name + ".building")
-    try:
-        with building.open("wb") as stream:
-            archive = _HashedFile(stream)
-            product_count, data_sha256 = _write_array(archive, records)
-        building.replace(out)
-    finally:
-        building.unlink(missing_ok=True)
+    with out.open("wb") as stream:
+        archive = _HashedFile(stream)
+        product_count, data_sha256 = _write_array(archive, records)
     return CleanedReport(out.name, archive.sha256, data_sha256, product_count, len(active))
 
 

@@ -1,4 +1,4 @@
-"""Raw archive in, `raw_products.parquet` and a report out; streaming, nothing partial is left behind.
+"""Raw archive in, `raw_products.parquet` and a report out; streaming.
 
 Belongs here: the pass over the archive and the report. Types of fields are in `ingest_schema`, rules of one
 record in `ingest_rules`, the container (gzip, JSON) in `json_archive`. Error codes besides theirs:
@@ -103,7 +103,7 @@ def read_archive(
 
     Args:
         path: `.json` or `.json.gz` holding one JSON array of product objects.
-        out: Parquet file with the columns of `RAW_SCHEMA`; it appears only when all records passed.
+        out: Parquet file with the columns of `RAW_SCHEMA`; incomplete when a record is refused.
         lenient: Quarantine the tasks of a row that breaks a rule of `QUARANTINE_REASONS` instead of refusing
             the archive. The product stays and its task ids are still assigned.
         expected_sha256: Pin of the archive file, compared before anything is parsed; None for ad hoc data.
@@ -255,9 +255,3 @@ def _source_json(index: int, record: dict[str, Any]) -> str:
         raise DatasetError(
             "expected finite numbers, found NaN or Infinity", record=index, code="non_finite_number"
         ) from error
-    except RecursionError:
-        raise DatasetError(
-            "expected a product object, found values nested hundreds of levels deep",
-            record=index,
-            code="nested_too_deeply",
-        ) from None

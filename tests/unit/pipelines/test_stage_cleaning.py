@@ -143,15 +143,6 @@ def test_annotated_and_active_tasks_must_be_the_same(tmp_path: Path) -> None:
     assert not build.out.exists()
 
 
-def test_a_fault_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    build = Build(tmp_path)
-    rows = build.rows()
-    rows[1].record["bad"] = float("nan")
-    with pytest.raises(ValueError, match="JSON compliant"):
-        write_cleaned(rows, build.tasks, build.excluded, build.audit, build.out)
-    assert not list(tmp_path.glob("clean.json.gz*"))
-
-
 def test_a_raw_archive_is_not_read_as_cleaned(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="--raw") as caught:
         list(iter_cleaned(write_archive(tmp_path / "raw.json.gz", [product()])))
