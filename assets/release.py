@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, excluded_indices, task_rows
+from assets._inputs import document, task_rows
 from assets._materialize import OWNERS, announce, bar_chart, table
 from assets.checks.modules import required_checks
 from assets.search import split_members
@@ -19,6 +19,7 @@ from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import read_nouns
+from pipelines.stages.price_axes import exclusion_reasons
 from pipelines.stages.release import (
     EXPORTS,
     Provenance,
@@ -32,6 +33,7 @@ from shopsim_env.release import layout
 RELEASE = code_version("release", "pipelines.stages.release")
 PARENTS = (
     "raw_products",
+    "human_exclusions",
     "task_ids",
     "price_axis_exclusions",
     "price_annotations",
@@ -90,7 +92,7 @@ def _publish(work: Workspace) -> ReleaseReport:
     settings, tools = work.settings, tool_versions(pyarrow=pa.__version__)
     return publish_release(
         _parts(work),
-        Provenance(settings.name, settings.licence, _assets(judged), tools),
+        Provenance(settings.name, settings.licence, _assets(judged), tools, work.exclusions.identity()),
         root=work.releases,
         out=work.out,
         force=work.force,
@@ -133,10 +135,14 @@ def _parts(work: Workspace) -> ReleaseParts:
         },
         cleaned=work.store.path("cleaned_v2"),
         splits=split_members(work),
-        inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
+        inactive_tasks=inactive_tasks(task_rows(work), _exclusion_reasons(work)),
         metrics=document(work, "search_baseline"),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )
+
+
+def _exclusion_reasons(work: Workspace) -> dict[int, str]:
+    return exclusion_reasons(document(work, "price_axis_exclusions"))
 
 
 def _assets(judged: Mapping[str, Artifact]) -> dict[str, Any]:

@@ -104,7 +104,12 @@ def check_inputs(workspace: Workspace) -> None:
     Raises:
         ConfigError: names the file and the option that gives another.
     """
-    named = {"--raw": workspace.archive, "--annotations": workspace.annotations}
+    cleaned = workspace.cleaned_manifest is not None
+    named = {
+        "--from-cleaned" if cleaned else "--raw": workspace.archive,
+        "--manifest": workspace.cleaned_manifest,
+        "--annotations": workspace.annotations,
+    }
     for option, path in named.items():
         if path is not None and not path.is_file():
             raise ConfigError(

@@ -30,6 +30,12 @@ def _register_build(subparsers: Any) -> None:
         help="sample (default), paper, like-published, or any name with --raw",
     )
     parser.add_argument("--raw", metavar="FILE", help="raw archive (.json or .json.gz)")
+    parser.add_argument(
+        "--from-cleaned", metavar="FILE", help="published cleaned v2 archive, with --manifest"
+    )
+    parser.add_argument(
+        "--manifest", metavar="FILE", help="manifest of that archive; its files lie beside it"
+    )
     parser.add_argument("--annotations", metavar="FILE", help="recorded persona price annotations")
     parser.add_argument(
         "--runtime-regex-task-id",
@@ -84,7 +90,7 @@ def _register_baseline(subparsers: Any) -> None:
 def _build(arguments: argparse.Namespace) -> int:
     from pipelines.build import run_build
     from pipelines.report import build_lines
-    from pipelines.stages.release import check_replaceable
+    from shopsim_env.release.placing import check_replaceable
 
     if arguments.out is not None:
         check_replaceable(Path(arguments.out), force=arguments.force)
@@ -105,7 +111,7 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
         "force": arguments.force,
         "show_progress": not arguments.json,
     }
-    for name in ("raw", "annotations", "out"):
+    for name in ("raw", "from_cleaned", "manifest", "annotations", "out"):
         value = getattr(arguments, name)
         if value is not None:
             config[name] = str(Path(value).resolve())

@@ -48,6 +48,7 @@ class Expected(_Model):
     active_standard_tasks: int | None = None
     exclusions_sha256_crlf: Digest | None = None
     source_splits_sha256_crlf: Digest | None = None
+    cleaned_data_sha256: Digest | None = None
 
 
 class Baseline(_Model):
@@ -70,12 +71,14 @@ class DatasetSettings(_Model):
     """One data set: where its archive is, what it must contain, how it is split.
 
     Paths are relative to the repository root. `archive_sha256` None means ad hoc: the hash is recorded, not
-    pinned. `source_splits` empty means: by `tag` and persona.
+    pinned. With `cleaned_manifest` the archive is a cleaned one, and `archive_sha256` is the hash of the raw
+    archive that the manifest names. `source_splits` empty means: by `tag` and persona.
     """
 
     name: str
     archive: str
     archive_sha256: Digest | None = None
+    cleaned_manifest: str | None = None
     annotations: str | None = None
     annotator: AnnotatorSettings = AnnotatorSettings()
     licence: str = "not stated"
@@ -89,7 +92,7 @@ class DatasetSettings(_Model):
 
     def digest(self) -> str:
         """SHA-256 over everything but where the files lie: what two builds must share to be mixed."""
-        places = {"archive", "annotations"}
+        places = {"archive", "annotations", "cleaned_manifest"}
         return sha256_text(compact_json(self.model_dump(mode="json", exclude=places)))
 
 

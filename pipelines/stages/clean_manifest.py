@@ -16,7 +16,7 @@ from pipelines.stages.annotation.protocol import ANNOTATION_VERSION, FALLBACK_KI
 from pipelines.stages.annotation.resolution import AuditRecord
 from pipelines.stages.cleaning import CleanedReport
 from pipelines.stages.ingest import IngestReport
-from pipelines.stages.json_archive import ArchiveReader
+from pipelines.stages.json_archive import data_sha256
 from pipelines.stages.price_axes import excluded_products
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.task_ids import TaskRow, active_tasks
@@ -25,7 +25,7 @@ from shopsim_env.versions import VARIANT_PRICE_VERSION
 
 CLEANED_SCHEMA_VERSION = "shopsimulator-cleaned-v2"
 _HASHED_FILES = ("exclusions", "task_splits", "persona_price_audit")
-_QUARANTINE_KEYS = ("quarantined_task_count", "quarantined_task_ids", "quarantine_reason_counts")
+_QUARANTINE_KEYS = ("quarantined_task_count", "quarantined_tasks", "quarantine_reason_counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +98,16 @@ def verify_cleaned(archive: Path, manifest: Mapping[str, Any]) -> None:
     """
     _expect(archive, manifest, "schema_version", CLEANED_SCHEMA_VERSION)
     _expect(archive, manifest, "output_archive_sha256", sha256_file(archive))
-    with ArchiveReader(archive) as reader:
-        while reader.read(1 << 20):
-            pass
-        _expect(archive, manifest, "output_data_sha256", reader.data_sha256)
+    _expect(archive, manifest, "output_data_sha256", data_sha256(archive))
 
 
 def _expect(archive: Path, manifest: Mapping[str, Any], key: str, found: str) -> None:
     expected = manifest.get(key)
     if expected != found:
         raise ArtifactError(
-            f"{archive.name}: the manifest has {key} {expected!r}, found {found!r}; use the archive and the "
-            "manifest of the same build"
+            f"{archive}: the manifest has {key} {expected!r}, found {found!r}; use the archive and the "
+            "manifest of the same build",
+            code="manifest_mismatch",
         )
 
 
@@ -125,7 +123,15 @@ def _task_counts(tasks: Sequence[TaskRow], exclusions: Sequence[Mapping[str, Any
         "persona_task_count": persona,
         "standard_regex_task_count": len(active) - persona,
         "quarantined_task_count": len(quarantined),
-        "quarantined_task_ids": [task.task_id for task in quarantined],
+        "quarantined_tasks": [
+            {
+                "task_id": task.task_id,
+                "source_product_index": task.source_product_index,
+                "instruction_index": task.instruction_index,
+                "reason": task.quarantine,
+            }
+            for task in quarantined
+        ],
         "quarantine_reason_counts": dict(sorted(Counter(task.quarantine for task in quarantined).items())),
     }
 

@@ -163,6 +163,18 @@ def iter_elements(reader: ArchiveReader, path: Path) -> Iterator[Any]:
         raise DatasetError(message, record=record, field=field, code=code) from None
 
 
+def data_sha256(path: Path) -> str:
+    """Hex SHA-256 of the decompressed bytes of an archive, read as a stream.
+
+    Raises:
+        DatasetError: The container is missing or damaged.
+    """
+    with ArchiveReader(path) as reader:
+        while reader.read(1 << 20):
+            pass
+        return reader.data_sha256
+
+
 def iter_array(path: Path) -> Iterator[Any]:
     """Elements of the JSON array in `path`, for readers that need neither hash nor progress."""
     with ArchiveReader(path) as reader:

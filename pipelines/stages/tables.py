@@ -68,11 +68,17 @@ def read_metadata(path: Path, key: str) -> str:
     Raises:
         ArtifactError: The file is missing, is not parquet, or has no such key.
     """
-    with _open(path) as file:
-        value = (file.metadata.metadata or {}).get(key.encode())
+    value = find_metadata(path, key)
     if value is None:
         raise ArtifactError(f"{path}: expected {key!r} in the footer, found none; build it again")
-    return str(value.decode("utf-8"))
+    return value
+
+
+def find_metadata(path: Path, key: str) -> str | None:
+    """As `read_metadata`, None when the footer has no such key."""
+    with _open(path) as file:
+        value = (file.metadata.metadata or {}).get(key.encode())
+    return None if value is None else str(value.decode("utf-8"))
 
 
 def _open(path: Path) -> pq.ParquetFile:

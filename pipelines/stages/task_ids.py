@@ -3,9 +3,10 @@
 Belongs here: numbering and the task uid. Which tasks stay active is decided by exclusions and quarantine.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -70,6 +71,25 @@ def assign_task_ids(rows: Iterable[RawRow]) -> list[TaskRow]:
                 )
             )
     return tasks
+
+
+def instruction_at(record: Mapping[str, Any], instruction_index: int) -> Mapping[str, Any]:
+    """The instruction of a task: the one of that position, or, in a cleaned record, of that recorded index.
+
+    A cleaned record lacks the tasks that were set aside, so positions have moved there.
+    """
+    instructions: list[dict[str, Any]] = record["instructions"]
+    if "source_product_index" not in record:
+        return instructions[instruction_index]
+    return next(item for item in instructions if item["instruction_index"] == instruction_index)
+
+
+def set_aside(tasks: Iterable[TaskRow], task_ids: Collection[int], reason: str) -> list[TaskRow]:
+    """The tasks, those of `task_ids` quarantined for `reason` unless they are already."""
+    return [
+        replace(task, quarantine=reason) if task.task_id in task_ids and not task.quarantine else task
+        for task in tasks
+    ]
 
 
 def write_task_rows(path: Path, tasks: Iterable[TaskRow]) -> int:
