@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -16,6 +16,10 @@ from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
 from pipelines.stages.published_json import read_json
+
+# What `index_only` rebuilds, and what it must find finished.
+INDEX_ASSETS = ("search_index", "search_arrays", "search_baseline")
+INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits")
 
 
 @dataclass(frozen=True)
@@ -49,31 +53,45 @@ class BuildReport:
         return asdict(self)
 
 
-def run_build(config: Mapping[str, Any], *, instance: dg.DagsterInstance | None = None) -> BuildReport:
-    """Materializes everything for one data set.
+def run_build(
+    config: Mapping[str, Any], *, instance: dg.DagsterInstance | None = None, index_only: bool = False
+) -> BuildReport:
+    """Materializes everything for one data set, or its index and baseline alone.
 
     Args:
         config: Fields of `WorkspaceResource`.
         instance: Dagster instance; None takes the one of DAGSTER_HOME, project-local by default, so that the
             UI shows the run.
+        index_only: Rebuild the assets of `INDEX_ASSETS` from the artifacts of an earlier build, and publish
+            nothing.
     """
     if instance is not None:
-        return _run(config, instance)
+        return _run(config, instance, index_only)
     os.environ["DAGSTER_HOME"] = str(dagster_home())
     with dg.DagsterInstance.get() as own:
-        return _run(config, own)
+        return _run(config, own, index_only)
 
 
-def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport:
+def _run(config: Mapping[str, Any], instance: dg.DagsterInstance, index_only: bool) -> BuildReport:
     workspace = WorkspaceResource(**config).open()
-    check_inputs(workspace)
+    if index_only:
+        for asset in INDEX_INPUTS:
+            workspace.store.open(asset)
+    else:
+        check_inputs(workspace)
     with _only_build(workspace):
-        return _execute(config, workspace, instance)
+        return _execute(config, workspace, instance, INDEX_ASSETS if index_only else None)
 
 
-def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.DagsterInstance) -> BuildReport:
+def _execute(
+    config: Mapping[str, Any],
+    workspace: Workspace,
+    instance: dg.DagsterInstance,
+    assets: Sequence[str] | None,
+) -> BuildReport:
     result = defs.resolve_job_def(BUILD_RELEASE).execute_in_process(
         instance=instance,
+        asset_selection=None if assets is None else [dg.AssetKey(name) for name in assets],
         run_config={
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
             "resources": {"workspace": {"config": dict(config)}},

@@ -12,6 +12,12 @@ from typing import Any
 from shopsim_env.commands.output import add_common, show, show_json
 
 SAMPLE_SEED = 20261130
+_SPLIT_OPTIONS = (
+    ("--seed", "seed", "seed of the project splits"),
+    ("--val-size", "validation_size", "tasks of project/val, with --test-size"),
+    ("--test-size", "test_size", "tasks of project/test, with --val-size"),
+    ("--held-out-max", "held_out_max_group_size", "largest group of linked tasks that val or test may hold"),
+)
 
 
 def register(subparsers: Any) -> None:
@@ -48,8 +54,20 @@ def _register_build(subparsers: Any) -> None:
     parser.add_argument("--out", metavar="DIR", help="release folder (default: data/releases/NAME/...)")
     parser.add_argument("--data", metavar="DIR", help="folder for artifacts and releases (default: data)")
     parser.add_argument("--force", action="store_true", help="allow --out to replace another release")
+    parser.add_argument(
+        "--index-only",
+        action="store_true",
+        help="rebuild index and baseline from the artifacts of an earlier build; publishes nothing",
+    )
+    _add_split_options(parser)
     add_common(parser)
     parser.set_defaults(handler=_build)
+
+
+def _add_split_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the project splits; each replaces a value of the data set's configuration."""
+    for option, name, text in _SPLIT_OPTIONS:
+        parser.add_argument(option, dest=name, type=int, metavar="N", help=text)
 
 
 def _register_sample(subparsers: Any) -> None:
@@ -94,7 +112,7 @@ def _build(arguments: argparse.Namespace) -> int:
 
     if arguments.out is not None:
         check_replaceable(Path(arguments.out), force=arguments.force)
-    report = run_build(_build_config(arguments))
+    report = run_build(_build_config(arguments), index_only=arguments.index_only)
     if arguments.json:
         show_json(report.as_dict())
     else:
@@ -117,6 +135,8 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
             config[name] = str(Path(value).resolve())
     if arguments.lenient:
         config["lenient"] = True
+    chosen = {name: getattr(arguments, name) for _, name, _ in _SPLIT_OPTIONS}
+    config["project_splits"] = {name: value for name, value in chosen.items() if value is not None}
     if arguments.data is not None:
         data = Path(arguments.data).resolve()
         config |= {"artifacts_root": str(data / "artifacts"), "releases_root": str(data / "releases")}

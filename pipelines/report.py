@@ -27,7 +27,10 @@ def build_lines(report: BuildReport) -> Iterator[str]:
             ("split", "text", "tasks", "recall@1", "recall@20", "recall@150", "mrr@150"),
             _baseline_rows(baseline),
         )
-    if report.ok:
+    if report.ok and report.release is None:
+        yield "index and baseline rebuilt from the artifacts at hand; no release was published"
+        yield "publish them: shopsim build (without --index-only)"
+    elif report.ok:
         yield f"release {report.release_id}"
         yield f"        {_shown(report.release)}"
         yield f"play it: shopsim play --release {_shown(report.release)}"

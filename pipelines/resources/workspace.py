@@ -10,13 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pipelines.errors import ConfigError
 from pipelines.resources.artifact_store import ArtifactStore
 from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
-from pipelines.settings import DatasetSettings, adhoc_dataset, configured_datasets, load_dataset
+from pipelines.settings import (
+    DatasetSettings,
+    ProjectSplits,
+    adhoc_dataset,
+    configured_datasets,
+    load_dataset,
+)
 from pipelines.stages.cleaned_source import AUDIT_NAME
 from pipelines.stages.human_exclusions import HumanExclusions, load_exclusions
 from shopsim_env.canonical import sha256_text
@@ -62,6 +69,7 @@ class WorkspaceResource(dg.ConfigurableResource):
     lenient: bool | None = None
     runtime_regex_task_ids: list[int] = []  # noqa: RUF012 - a pydantic field, copied per instance
     runtime_regex_all: bool = False
+    project_splits: dict[str, int] = {}  # noqa: RUF012 - a pydantic field, copied per instance
     out: str | None = None
     force: bool = False
     show_progress: bool = False
@@ -106,7 +114,17 @@ class WorkspaceResource(dg.ConfigurableResource):
             "lenient": self.lenient,
             "runtime_regex_task_ids": listed,
         }
-        return settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
+        kept = {key: value for key, value in changes.items() if value is not None}
+        return settings.model_copy(update=kept | {"project_splits": self._project_splits(settings)})
+
+    def _project_splits(self, settings: DatasetSettings) -> ProjectSplits:
+        """The configured policy with the values that this run replaces."""
+        policy = settings.project_splits.model_dump() | self.project_splits
+        try:
+            return ProjectSplits.model_validate(policy)
+        except ValidationError as error:
+            problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
+            raise ConfigError(f"project splits: {problems}", code="bad_sizes") from None
 
     def _source(self) -> str | None:
         """The archive that this run names, if any."""
