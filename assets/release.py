@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
@@ -20,8 +22,10 @@ from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.price_axes import exclusion_reasons
+from pipelines.stages.published_figures import OK, compare_figures
 from pipelines.stages.release import (
     EXPORTS,
+    PUBLISHED_NAMES,
     Provenance,
     ReleaseParts,
     ReleaseReport,
@@ -72,7 +76,7 @@ def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     announce(work, "release", report.counts["products"], report.manifest_sha256, seconds)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(report.manifest_sha256),
-        metadata={**_metadata(work.settings.name, report), "seconds": seconds},
+        metadata={**_metadata(work.settings.name, report), **_published(work), "seconds": seconds},
     )
 
 
@@ -119,6 +123,21 @@ def _metadata(name: str, report: ReleaseReport) -> dict[str, Any]:
         "plot: bytes by file": dg.MetadataValue.md(
             bar_chart("bytes by file", {row["file"]: row["bytes"] for row in rows})
         ),
+    }
+
+
+def _published(work: Workspace) -> dict[str, Any]:
+    """The data set's published figures, expected and found; empty where it has none."""
+    files = {name: work.store.path(asset) for name, asset in PUBLISHED_NAMES.items()}
+    figures = compare_figures(work.settings.published, files)
+    if not figures:
+        return {}
+    verdicts = Counter(figure.status for figure in figures)
+    rows = [{name: str(value) for name, value in asdict(figure).items()} for figure in figures]
+    return {
+        "published_figures": dg.MetadataValue.md(table(rows, len(rows))),
+        "published_figures_reproduced": verdicts[OK],
+        "published_figures_by_verdict": dg.MetadataValue.json(dict(sorted(verdicts.items()))),
     }
 
 

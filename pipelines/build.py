@@ -15,7 +15,9 @@ from pipelines.jobs import BUILD_RELEASE
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
+from pipelines.stages.published_figures import Figure, compare_figures
 from pipelines.stages.published_json import read_json
+from pipelines.stages.release import PUBLISHED_NAMES
 
 # What `index_only` rebuilds, and what it must find finished.
 INDEX_ASSETS = ("search_index", "search_arrays", "search_baseline")
@@ -34,7 +36,10 @@ class StageResult:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did. `problems` is empty exactly when `ok`."""
+    """What a build did. `problems` is empty exactly when `ok`.
+
+    `published` compares the data set's published figures; one that differs does not stop the build.
+    """
 
     ok: bool
     run_id: str
@@ -46,7 +51,13 @@ class BuildReport:
     release_id: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     ingest: Mapping[str, Any] = field(default_factory=dict)
+    published: list[Figure] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every published figure of the data set came out."""
+        return not any(figure.failed for figure in self.published)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -112,6 +123,7 @@ def _execute(
         release_id=release.get("release_id"),
         metrics=_baseline(workspace, events),
         ingest=_ingest_report(workspace, events),
+        published=_published(workspace, events) if assets is None else [],
         problems=[] if result.success else list(_problems(events)),
     )
 
@@ -192,6 +204,16 @@ def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[
     if not _was_built("raw_products", events):
         return {}
     return read_report(workspace.store.path("raw_products")).as_dict()
+
+
+def _published(workspace: Workspace, events: list[dg.DagsterEvent]) -> list[Figure]:
+    """The published figures against what this run wrote, as far as it came."""
+    files = {
+        name: workspace.store.path(asset)
+        for name, asset in PUBLISHED_NAMES.items()
+        if _was_built(asset, events)
+    }
+    return compare_figures(workspace.settings.published, files)
 
 
 def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Pipeline commands of `shopsim`, available in a checkout: `build`, `sample` and `baseline`.
+"""Pipeline commands of `shopsim`, available in a checkout: `build`, `sample`, `baseline` and `published`.
 
 Registration imports nothing heavy; Dagster is loaded when a command runs.
 """
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ def register(subparsers: Any) -> None:
     _register_build(subparsers)
     _register_sample(subparsers)
     _register_baseline(subparsers)
+    _register_published(subparsers)
 
 
 def _register_build(subparsers: Any) -> None:
@@ -105,6 +106,14 @@ def _register_baseline(subparsers: Any) -> None:
     parser.set_defaults(handler=_baseline)
 
 
+def _register_published(subparsers: Any) -> None:
+    parser = subparsers.add_parser("published", help="which published figures a release reproduces")
+    parser.add_argument("release", metavar="RELEASE", help="release folder with its private part")
+    parser.add_argument("--dataset", metavar="NAME", help="whose figures (default: the release's own)")
+    add_common(parser)
+    parser.set_defaults(handler=_published)
+
+
 def _build(arguments: argparse.Namespace) -> int:
     from pipelines.build import run_build
     from pipelines.report import build_lines
@@ -117,7 +126,20 @@ def _build(arguments: argparse.Namespace) -> int:
         show_json(report.as_dict())
     else:
         show(build_lines(report))
-    return 0 if report.ok else 1
+    return 0 if report.ok and report.reproduced else 1
+
+
+def _published(arguments: argparse.Namespace) -> int:
+    from pipelines.published import compare_release
+    from pipelines.report import figure_lines
+
+    figures = compare_release(Path(arguments.release), arguments.dataset)
+    failed = any(figure.failed for figure in figures)
+    if arguments.json:
+        show_json({"ok": not failed, "figures": [asdict(figure) for figure in figures]})
+    else:
+        show(figure_lines(figures))
+    return 1 if failed else 0
 
 
 def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:

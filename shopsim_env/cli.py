@@ -17,7 +17,7 @@ from shopsim_env.commands.output import show_json
 from shopsim_env.errors import ShopSimError
 from shopsim_env.versions import __version__
 
-_CHECKOUT_COMMANDS = ("build", "sample", "baseline")
+_CHECKOUT_COMMANDS = ("build", "sample", "baseline", "published")
 _CHECKOUT = Path(__file__).resolve().parent.parent / "pipelines" / "cli.py"
 
 

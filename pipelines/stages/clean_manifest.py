@@ -24,6 +24,7 @@ from shopsim_env.canonical import sha256_file
 from shopsim_env.versions import VARIANT_PRICE_VERSION
 
 CLEANED_SCHEMA_VERSION = "shopsimulator-cleaned-v2"
+PUBLISHED_PRICE_VERSION = "variant-price-paper-v2"
 _HASHED_FILES = ("exclusions", "task_splits", "persona_price_audit")
 _QUARANTINE_KEYS = ("quarantined_task_count", "quarantined_tasks", "quarantine_reason_counts")
 
@@ -84,9 +85,14 @@ def build_clean_manifest(
 
 
 def published_form(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as the earlier release wrote it: its keys alone, file hashes over CRLF ends."""
+    """The manifest as the earlier release wrote it: its keys alone, file hashes over CRLF ends.
+
+    It carries that release's name of the price rules: which axes vary, all that the cleaned data depend on,
+    did not change since; what did is how the runtime resolves a price.
+    """
     own = {f"{name}_crlf_sha256" for name in _HASHED_FILES} | set(_QUARANTINE_KEYS)
     form = {key: value for key, value in manifest.items() if key not in own}
+    form["variant_price_version"] = PUBLISHED_PRICE_VERSION
     return form | {f"{name}_sha256": manifest[f"{name}_crlf_sha256"] for name in _HASHED_FILES}
 
 

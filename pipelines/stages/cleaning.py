@@ -19,8 +19,9 @@ from pipelines.stages.json_archive import ArchiveReader, iter_array, iter_elemen
 from pipelines.stages.task_ids import TaskRow, active_tasks, instruction_at
 from shopsim_env.canonical import compact_json, sha256_file
 
-# The packed bytes depend on level and zlib, so the content has a hash of its own (`data_sha256`).
-_GZIP_LEVEL = 6
+# The packed bytes depend on level and zlib, so the content has a hash of its own (`data_sha256`). The level
+# is Python's default, since the published archive names none.
+_GZIP_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ EXPORTS = {
     layout.ANNOTATIONS_EXPORT: "price_annotations",
     layout.PERSONA_SPLITS_EXPORT: "persona_splits",
 }
+# The same by the name under which the earlier release published the file.
+PUBLISHED_NAMES = {Path(name).name: asset for name, asset in EXPORTS.items()}
 # Every file that one stage wrote; the others are composed by the release itself.
 _WRITERS = {
     **EXPORTS,
