@@ -7,9 +7,10 @@ from pipelines.stages.annotation.audit_file import read_audit
 from pipelines.stages.annotation.persona_tasks import persona_tasks
 from pipelines.stages.annotation.resolution import AuditRecord
 from pipelines.stages.cleaned_source import CleanedOrigin, read_origin
+from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.human_exclusions import read_document
 from pipelines.stages.ingest import iter_records
-from pipelines.stages.price_axes import excluded_products, find_exclusions
+from pipelines.stages.price_axes import excluded_products, exclusion_reasons, find_exclusions
 from pipelines.stages.published_json import read_json
 from pipelines.stages.task_ids import TaskRow, read_task_rows
 
@@ -41,6 +42,11 @@ def exclusion_list(work: Workspace) -> list[dict[str, Any]]:
 def task_rows(work: Workspace) -> list[TaskRow]:
     """All tasks of the raw corpus."""
     return list(read_task_rows(work.store.path("task_ids")))
+
+
+def inactive(work: Workspace) -> dict[int, str]:
+    """Task id to the reason code of every task that a release does not offer."""
+    return inactive_tasks(task_rows(work), exclusion_reasons(document(work, "price_axis_exclusions")))
 
 
 def audit_records(work: Workspace) -> list[AuditRecord]:

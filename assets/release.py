@@ -12,16 +12,14 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, task_rows
+from assets._inputs import document, inactive
 from assets._materialize import OWNERS, announce, bar_chart, table
 from assets.checks.modules import required_checks
 from assets.search import split_members
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
-from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import read_nouns
-from pipelines.stages.price_axes import exclusion_reasons
 from pipelines.stages.published_figures import OK, compare_figures
 from pipelines.stages.release import (
     EXPORTS,
@@ -154,14 +152,10 @@ def _parts(work: Workspace) -> ReleaseParts:
         },
         cleaned=work.store.path("cleaned_v2"),
         splits=split_members(work),
-        inactive_tasks=inactive_tasks(task_rows(work), _exclusion_reasons(work)),
+        inactive_tasks=inactive(work),
         metrics=document(work, "search_baseline"),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )
-
-
-def _exclusion_reasons(work: Workspace) -> dict[int, str]:
-    return exclusion_reasons(document(work, "price_axis_exclusions"))
 
 
 def _assets(judged: Mapping[str, Artifact]) -> dict[str, Any]:

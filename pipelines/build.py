@@ -21,7 +21,7 @@ from pipelines.stages.release import PUBLISHED_NAMES
 
 # What `index_only` rebuilds, and what it must find finished.
 INDEX_ASSETS = ("search_index", "search_arrays", "search_baseline")
-INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits")
+INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
 
 
 @dataclass(frozen=True)

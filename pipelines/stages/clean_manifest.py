@@ -19,7 +19,7 @@ from pipelines.stages.ingest import IngestReport
 from pipelines.stages.json_archive import data_sha256
 from pipelines.stages.price_axes import excluded_products
 from pipelines.stages.published_json import PublishedJson
-from pipelines.stages.task_ids import TaskRow, active_tasks
+from pipelines.stages.task_ids import TaskRow, active_tasks, left_out
 from shopsim_env.canonical import sha256_file
 from shopsim_env.versions import VARIANT_PRICE_VERSION
 
@@ -121,7 +121,7 @@ def _task_counts(tasks: Sequence[TaskRow], exclusions: Sequence[Mapping[str, Any
     excluded = excluded_products(exclusions)
     active = active_tasks(tasks, excluded)
     persona = sum(task.persona for task in active)
-    quarantined = [task for task in tasks if task.quarantine and task.source_product_index not in excluded]
+    quarantined = [task for task in tasks if left_out(task) and task.source_product_index not in excluded]
     return {
         "excluded_product_count": len(exclusions),
         "excluded_task_count": sum(len(exclusion["task_ids"]) for exclusion in exclusions),

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.stages.ingest import RawRow
+from pipelines.stages.ingest_rules import ALWAYS_QUARANTINED
 from pipelines.stages.tables import read_rows, write_rows
 from shopsim_env.canonical import compact_json, sha256_text
 
@@ -104,10 +105,18 @@ def read_task_rows(path: Path) -> Iterator[TaskRow]:
 
 
 def active_tasks(tasks: Iterable[TaskRow], excluded: frozenset[int]) -> list[TaskRow]:
-    """Tasks that a release may offer: neither on an excluded product nor quarantined.
+    """Tasks of the cleaned archive and the splits: neither on an excluded product nor set aside there.
+
+    Tasks that are set aside without `--lenient` are among them: the source meant them so, and the published
+    files hold them. A release does not offer them (`cleaning.inactive_tasks`).
 
     Args:
         tasks: All tasks of the raw corpus.
         excluded: Source indices of the excluded products.
     """
-    return [task for task in tasks if task.source_product_index not in excluded and not task.quarantine]
+    return [task for task in tasks if task.source_product_index not in excluded and not left_out(task)]
+
+
+def left_out(task: TaskRow) -> bool:
+    """Whether a quarantined task is missing from the cleaned archive too."""
+    return bool(task.quarantine) and task.quarantine not in ALWAYS_QUARANTINED

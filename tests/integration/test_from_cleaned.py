@@ -24,9 +24,14 @@ from shopsim_env.errors import UnknownTaskError
 from shopsim_env.release import load_release
 from shopsim_env.release.layout import CLEAN_MANIFEST_EXPORT, CLEANED_EXPORT, EXPORTS_FOLDER
 
-# The small records have tasks 0 (persona), 1 (excluded by its prices), 2 and 3; this product adds 4 and 5.
+# The small records have tasks 0 (persona), 1 (excluded by its prices), 2 and 3; these products add 4, 5 and 6.
 TWO_TASKS = record(
-    "700000000005", "双任务 保温杯", instructions=[task("买一个保温杯，30元以内"), task("买一个防水保温杯")]
+    "700000000005",
+    "双任务 保温杯",
+    instructions=[task("买一个保温杯，30元以内"), task("买一个防水保温杯")],
+)
+NO_TARGET = record(
+    "700000000006", "无目标 台灯", instructions=[task("买一盏台灯", attributes=[""], instruction_options=[])]
 )
 LIST = """
 dataset = "small"
@@ -47,7 +52,7 @@ def raw_build(tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
     folder = tmp_path_factory.mktemp("raw")
     (folder / "configs" / "exclusions").mkdir(parents=True)
     (folder / "configs" / "exclusions" / "small.toml").write_text(LIST)
-    raw = write_records(folder / "raw.json.gz", [*small_records(), TWO_TASKS])
+    raw = write_records(folder / "raw.json.gz", [*small_records(), TWO_TASKS, NO_TARGET])
     report = build(folder, raw=raw, configs_root=folder / "configs")
     assert report.ok, report.problems
     return report
@@ -70,6 +75,21 @@ def test_excluded_products_and_tasks_are_gone_with_their_reason(raw_build: Build
         assert release.product("700000000005").title == "双任务 保温杯", "only its task was set aside"
         assert not [hit for hit in release.search("竹制 杯垫").hits if hit.asin == "700000000004"]
         assert {name for name, ids in release.splits.items() if 4 in ids or 3 in ids} == set()
+
+
+def test_a_task_without_target_is_exported_and_not_offered(raw_build: BuildReport) -> None:
+    """Published files hold such tasks; a purchase of anything alike would win one."""
+    root = whole(raw_build)
+    cleaned = json.loads(gzip.decompress((root / CLEANED_EXPORT).read_bytes()))
+    assert [item["task_id"] for product in cleaned for item in product["instructions"]] == [0, 2, 5, 6]
+    manifest = json.loads((root / CLEAN_MANIFEST_EXPORT).read_text(encoding="utf-8"))
+    assert (manifest["active_task_count"], manifest["quarantined_task_count"]) == (4, 1)
+    splits = json.loads((root / EXPORTS_FOLDER / "task_splits.cleaned.v2.json").read_text(encoding="utf-8"))
+    assert splits["splits"]["standard_train"]["task_ids"] == [2, 5, 6]
+    with load_release(root) as release:
+        assert release.splits["source/standard_train"] == (2, 5)
+        with pytest.raises(UnknownTaskError, match="no_target"):
+            release.tasks[6]
 
 
 def test_the_published_list_shows_the_product_in_its_own_format(raw_build: BuildReport) -> None:
