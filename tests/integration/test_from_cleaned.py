@@ -24,7 +24,7 @@ from shopsim_env.errors import UnknownTaskError
 from shopsim_env.release import load_release
 from shopsim_env.release.layout import CLEAN_MANIFEST_EXPORT, CLEANED_EXPORT, EXPORTS_FOLDER
 
-# The small records have tasks 0 (persona), 1 (excluded by its prices), 2 and 3; these products add 4, 5 and 6.
+# The small records have tasks 0 (persona), 1 (excluded by its prices), 2 and 3; these add 4, 5 and 6.
 TWO_TASKS = record(
     "700000000005",
     "双任务 保温杯",
