@@ -25,6 +25,7 @@ def write_task_tables(
     *,
     splits: Mapping[str, Iterable[int]],
     inactive_tasks: Mapping[int, str],
+    grades: Mapping[int, Iterable[str]],
 ) -> dict[str, int]:
     """Writes `tasks.sqlite` and `private/goals.sqlite` below `root`.
 
@@ -33,11 +34,12 @@ def write_task_tables(
         root: Staged release folder.
         splits: Split name to task ids; each task's labels name its splits.
         inactive_tasks: Task id to the reason code for which it is not played.
+        grades: Task id to further labels: its witness grades.
 
     Returns:
         Counts of tasks by kind, of inactive tasks and of dropped blank targets.
     """
-    labels = _labels(splits)
+    labels = _labels(splits, grades)
     tasks: list[TaskRow] = []
     goals: list[GoalRow] = []
     dropped = 0
@@ -72,11 +74,15 @@ def _instructions(cleaned: Path) -> Iterator[tuple[Mapping[str, Any], Mapping[st
             yield product, instruction
 
 
-def _labels(splits: Mapping[str, Iterable[int]]) -> dict[int, list[str]]:
+def _labels(
+    splits: Mapping[str, Iterable[int]], grades: Mapping[int, Iterable[str]]
+) -> dict[int, list[str]]:
     labels: dict[int, list[str]] = {}
     for name in sorted(splits):
         for task_id in splits[name]:
             labels.setdefault(task_id, []).append(name)
+    for task_id, names in grades.items():
+        labels.setdefault(task_id, []).extend(names)
     return labels
 
 

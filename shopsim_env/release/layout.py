@@ -21,6 +21,7 @@ TASKS = "tasks.sqlite"
 SPLITS = "splits.json"
 METRICS = "metrics.json"
 GOALS = "private/goals.sqlite"
+WITNESSES = "private/witnesses.jsonl"
 CLEANED_EXPORT = "private/exports/fine_items_eval_train_all.cleaned.v2.json.gz"
 CLEAN_MANIFEST_EXPORT = "private/exports/clean_dataset_manifest.v2.json"
 EXCLUSIONS_EXPORT = "private/exports/catalog_exclusions.v2.json"
@@ -33,6 +34,7 @@ REQUIRED_PUBLIC = (CATALOG, SEARCH_ARRAYS, TASKS, SPLITS, METRICS)
 REQUIRED = (
     *REQUIRED_PUBLIC,
     GOALS,
+    WITNESSES,
     CLEANED_EXPORT,
     CLEAN_MANIFEST_EXPORT,
     EXCLUSIONS_EXPORT,
@@ -90,6 +92,14 @@ def _json_digest(name: str) -> Callable[[Path], str]:
     return digest
 
 
+def _lines_digest(name: str) -> Callable[[Path], str]:
+    def digest(root: Path) -> str:
+        with (root / name).open(encoding="utf-8") as lines:
+            return sha256_lines(compact_json(json.loads(line)) for line in lines)
+
+    return digest
+
+
 def _arrays_digest(root: Path) -> str:
     arrays = ArrayFile(root / SEARCH_ARRAYS)
     try:
@@ -126,6 +136,7 @@ LOGICAL_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "inactive_tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM inactive_task ORDER BY task_id")),
     "splits": (SPLITS, _json_digest(SPLITS)),
     "goals": (GOALS, _query_digest(GOALS, "SELECT * FROM goal ORDER BY task_id")),
+    "witnesses": (WITNESSES, _lines_digest(WITNESSES)),
     "cleaned_data": (CLEANED_EXPORT, _gzip_digest(CLEANED_EXPORT)),
     "exclusions": (EXCLUSIONS_EXPORT, _json_digest(EXCLUSIONS_EXPORT)),
     "source_splits": (SOURCE_SPLITS_EXPORT, _json_digest(SOURCE_SPLITS_EXPORT)),

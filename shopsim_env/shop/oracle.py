@@ -16,11 +16,21 @@ from shopsim_env.errors import UsageError
 from shopsim_env.private import Goal
 from shopsim_env.reward.option import match_option
 from shopsim_env.shop.actions import Action, Click, Search, canonical_text
+from shopsim_env.shop.display import one_line
 from shopsim_env.shop.env import ShopEnv, Step
 from shopsim_env.shop.episode import ReleaseLike
 from shopsim_env.shop.pages import BUY, NEXT, OfferedAxis, offered_axes
 
 QUERIES = ("simple", "full", "title")
+# Reasons that another query may mend.
+QUERY_FAULTS = (
+    "empty_argument",
+    "empty_query",
+    "too_long",
+    "multiple_actions_not_allowed",
+    "not_found_in_top_150",
+    "action_limit",
+)
 # Combinations of free axes that are tried for a price within the ceiling; real products stay far below.
 _MAX_COMBINATIONS = 4_096
 
@@ -30,8 +40,9 @@ class OracleResult:
     """How far the oracle came.
 
     `steps` pairs canonical action text and step; `reached` is r_success = 1. `reason` is "" then, else one of
-    `empty_query`, `not_found_in_top_150`, `action_limit`, `option_missing`, `over_budget`,
-    `price_unverifiable`, `type_mismatch`, `attribute_mismatch`, `option_mismatch`, `price_mismatch`.
+    `empty_argument`, `empty_query`, `too_long`, `multiple_actions_not_allowed` (of the query),
+    `not_found_in_top_150`, `action_limit`, `option_missing`, `over_budget`, `price_unverifiable`,
+    `type_mismatch`, `attribute_mismatch`, `option_mismatch`, `price_mismatch`.
     """
 
     task_id: int
@@ -68,14 +79,22 @@ def solve(release: ReleaseLike, env: ShopEnv, task_id: int, query: str = "simple
     if query not in QUERIES:
         raise UsageError(f"query: expected one of {list(QUERIES)}, found {query!r}")
     goal = release.private().goal(task_id)
-    env.reset(task_id)
+    return attempt(env, goal, _query_text(goal, query), query)
+
+
+def attempt(env: ShopEnv, goal: Goal, text: str, query: str) -> OracleResult:
+    """`solve` with any text: what it searches, on one line, and the name of it for the result.
+
+    Every action is played as canonical text, so that a list of them can be written down and played again.
+    """
+    env.reset(goal.task_id)
     player = _Player(env)
-    reason = player.find(goal.product.asin, _query_text(goal, query))
+    reason = player.find(goal.product.asin, one_line(text))
     if not reason:
         plan = plan_options(goal, rule=env.option_match)
         reason = player.buy(offered_axes(goal.product), plan)
     reached = player.last.done and player.last.reward_detail.get("r_success") == 1
-    return OracleResult(task_id, query, tuple(player.steps), reached, "" if reached else reason)
+    return OracleResult(goal.task_id, query, tuple(player.steps), reached, "" if reached else reason)
 
 
 def solve_any(
@@ -84,7 +103,7 @@ def solve_any(
     """`solve` with each query in turn, until one does not fail at finding the product."""
     result = solve(release, env, task_id, queries[0])
     for query in queries[1:]:
-        if result.reason not in ("empty_query", "not_found_in_top_150", "action_limit"):
+        if result.reason not in QUERY_FAULTS:
             break
         result = solve(release, env, task_id, query)
     return result
@@ -196,8 +215,9 @@ class _Player:
         return self.steps[-1][1]
 
     def play(self, action: Action) -> Step:
-        step = self._env.step(action)
-        self.steps.append((canonical_text(action), step))
+        text = canonical_text(action)
+        step = self._env.step(text)
+        self.steps.append((text, step))
         return step
 
     def find(self, asin: str, query: str) -> str:

@@ -1,0 +1,77 @@
+"""Group `witnesses`: how every task can be won, played on staged parts before there is a release."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets._code_version import code_version
+from assets._materialize import OWNERS, Facts, materialize
+from assets._playable import staged
+from assets.search import split_members
+from pipelines.resources.workspace import WorkspaceResource
+from pipelines.stages.witness_labels import read_derivable
+from pipelines.stages.witness_report import ALL_TASKS, Shares, summarise_witnesses
+from pipelines.stages.witnesses import make_witnesses, read_witnesses, write_witnesses
+from shopsim_env.private import GRADES
+
+WITNESSES = code_version("witnesses", "pipelines.stages.witnesses", "pipelines.stages.playable")
+PARENTS = (
+    "task_ids",
+    "price_axis_exclusions",
+    "cleaned_v2",
+    "task_labels",
+    "source_splits",
+    "persona_splits",
+    "title_nouns",
+    "search_index",
+    "search_arrays",
+)
+_COUNTS = ("tasks", *GRADES, "all_grades")
+
+
+@dg.asset(
+    deps=PARENTS,
+    group_name="witnesses",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=WITNESSES,
+)
+def witnesses(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """For every task and mode an action list that reaches full reward, or a reason code, and its grades."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        derivable = read_derivable(work.store.path("task_labels"))
+        with staged(work) as root, work.progress("witnesses") as on_progress:
+            rows = write_witnesses(path, make_witnesses(root, derivable, on_progress=on_progress))
+        shares = summarise_witnesses(read_witnesses(path), split_members(work))
+        return Facts(
+            rows,
+            numbers={"shares": dg.MetadataValue.json(shares)},
+            preview=list(_preview(shares)),
+            bars=_bars(shares),
+            columns={"task_id": "int", "mode": "str", "grades": "list", "reason": "str", "actions": "list"},
+        )
+
+    return materialize(work, "witnesses", "witnesses.jsonl", WITNESSES, write, parents=PARENTS)
+
+
+def _preview(shares: Shares) -> Iterator[dict[str, Any]]:
+    for split, modes in shares.items():
+        for mode, entry in modes.items():
+            yield {"split": split, "mode": mode, **{name: entry[name] for name in _COUNTS}}
+
+
+def _bars(shares: Shares) -> dict[str, dict[str, float]]:
+    """Counts by grade for each split and mode, and why tasks have no action list."""
+    bars: dict[str, dict[str, float]] = {
+        f"{split}, {mode}: tasks by grade": {name: entry[name] for name in _COUNTS}
+        for split, modes in shares.items()
+        for mode, entry in modes.items()
+    }
+    for mode, entry in shares[ALL_TASKS].items():
+        bars[f"{mode}: without an action list"] = entry["reasons"]
+    return bars
+
