@@ -10,14 +10,13 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, excluded_indices, task_rows
+from assets._inputs import document
 from assets._materialize import OWNERS, announce, bar_chart, table
+from assets._playable import playable_parts
 from assets.checks.modules import required_checks
-from assets.search import split_members
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
-from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.release import (
     EXPORTS,
@@ -46,12 +45,14 @@ PARENTS = (
     "search_index",
     "search_arrays",
     "search_baseline",
+    "task_labels",
+    "witnesses",
 )
 
 
 # Edges of the graph: what nothing else leads to. Everything in PARENTS is read, and `require_checks` refuses
 # an artifact whose own inputs have moved on, so nothing can go stale between them.
-LEAVES = ("clean_manifest", "title_nouns", "split/train", "split/val", "split/test", "search_baseline")
+LEAVES = ("clean_manifest", "split/train", "split/val", "split/test", "search_baseline", "witnesses")
 
 
 @dg.asset(
@@ -123,17 +124,13 @@ def _metadata(name: str, report: ReleaseReport) -> dict[str, Any]:
 def _parts(work: Workspace) -> ReleaseParts:
     nouns = read_nouns(work.store.path("title_nouns"))
     return ReleaseParts(
-        catalog=work.store.path("search_index"),
-        search_arrays=work.store.path("search_arrays"),
-        title_nouns=nouns.nouns,
+        playable=playable_parts(work, nouns),
         tagger={
             "name": nouns.tagger_name,
             "version": nouns.tagger_version,
             "fingerprint": nouns.tagger_fingerprint,
         },
-        cleaned=work.store.path("cleaned_v2"),
-        splits=split_members(work),
-        inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
+        witnesses=work.store.path("witnesses"),
         metrics=document(work, "search_baseline"),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )
