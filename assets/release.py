@@ -39,6 +39,7 @@ PARENTS = (
     "clean_manifest",
     "source_splits",
     "title_nouns",
+    "task_labels",
     "persona_splits",
     "split/train",
     "split/val",
@@ -51,7 +52,15 @@ PARENTS = (
 
 # Edges of the graph: what nothing else leads to. Everything in PARENTS is read, and `require_checks` refuses
 # an artifact whose own inputs have moved on, so nothing can go stale between them.
-LEAVES = ("clean_manifest", "title_nouns", "split/train", "split/val", "split/test", "search_baseline")
+LEAVES = (
+    "clean_manifest",
+    "title_nouns",
+    "task_labels",
+    "split/train",
+    "split/val",
+    "split/test",
+    "search_baseline",
+)
 
 
 @dg.asset(
