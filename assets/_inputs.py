@@ -6,6 +6,7 @@ from pipelines.resources.workspace import Workspace
 from pipelines.stages.annotation.audit_file import read_audit
 from pipelines.stages.annotation.persona_tasks import persona_tasks
 from pipelines.stages.annotation.resolution import AuditRecord
+from pipelines.stages.audit.labels import read_labels
 from pipelines.stages.ingest import iter_records
 from pipelines.stages.price_axes import excluded_products
 from pipelines.stages.published_json import read_json
@@ -33,3 +34,9 @@ def audit_records(work: Workspace) -> list[AuditRecord]:
         iter_records(work.store.path("raw_products")), task_rows(work), excluded_indices(work)
     )
     return read_audit(work.store.path("price_annotations"), tasks)
+
+
+def derivable(work: Workspace) -> dict[tuple[int, str], bool]:
+    """Task id and mode to whether the mode says everything that is graded."""
+    rows = read_labels(work.store.path("task_labels"))
+    return {(row.task_id, row.mode): row.derivable for row in rows}

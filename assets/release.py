@@ -38,6 +38,7 @@ PARENTS = (
     "clean_manifest",
     "source_splits",
     "title_nouns",
+    "task_labels",
     "persona_splits",
     "split/train",
     "split/val",
@@ -45,7 +46,6 @@ PARENTS = (
     "search_index",
     "search_arrays",
     "search_baseline",
-    "task_labels",
     "witnesses",
 )
 

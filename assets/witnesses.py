@@ -7,11 +7,11 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
+from assets._inputs import derivable
 from assets._materialize import OWNERS, Facts, materialize
 from assets._playable import staged
 from assets.search import split_members
 from pipelines.resources.workspace import WorkspaceResource
-from pipelines.stages.witness_labels import read_derivable
 from pipelines.stages.witness_report import ALL_TASKS, Shares, summarise_witnesses
 from pipelines.stages.witnesses import make_witnesses, read_witnesses, write_witnesses
 from shopsim_env.private import GRADES
@@ -43,9 +43,9 @@ def witnesses(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        derivable = read_derivable(work.store.path("task_labels"))
+        stated = derivable(work)
         with staged(work) as root, work.progress("witnesses") as on_progress:
-            rows = write_witnesses(path, make_witnesses(root, derivable, on_progress=on_progress))
+            rows = write_witnesses(path, make_witnesses(root, stated, on_progress=on_progress))
         shares = summarise_witnesses(read_witnesses(path), split_members(work))
         return Facts(
             rows,

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator
 
+from assets._inputs import derivable
 from assets._playable import staged
 from assets.checks.blocking import blocking_check, warning_check
 from assets.search import split_members
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.cleaning import iter_cleaned
-from pipelines.stages.witness_labels import read_derivable
 from pipelines.stages.witness_report import fallen_shares, summarise_witnesses
 from pipelines.stages.witnesses import modes_of, read_witnesses, replay, replayed
 from shopsim_env.private import GRADES, Witness
@@ -28,11 +28,11 @@ def every_task_graded(work: Workspace) -> Iterator[str]:
         for task in record.get("instructions") or ()
         for mode in modes_of(has_persona=bool(record.get("user_persona")))
     ]
-    derivable = read_derivable(work.store.path("task_labels"))
+    stated = derivable(work)
     found = []
     for witness in read_witnesses(work.store.path("witnesses")):
         found.append((witness.task_id, witness.mode))
-        if not _is_sound(witness) or ("W3" in witness.grades) != derivable.get(found[-1]):
+        if not _is_sound(witness) or ("W3" in witness.grades) != stated.get(found[-1]):
             yield f"task {witness.task_id}, {witness.mode}: grades, reason and labels do not agree"
     if found != sorted(expected):
         missing, extra = set(expected) - set(found), set(found) - set(expected)

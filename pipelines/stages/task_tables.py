@@ -45,8 +45,8 @@ def write_task_tables(
     dropped = 0
     for product, instruction in _instructions(cleaned):
         attributes, options = (
-            _targets(instruction, "attributes"),
-            _targets(instruction, "instruction_options"),
+            targets(instruction, "attributes"),
+            targets(instruction, "instruction_options"),
         )
         dropped += _given(instruction, "attributes") + _given(instruction, "instruction_options")
         dropped -= len(attributes) + len(options)
@@ -90,7 +90,7 @@ def _given(instruction: Mapping[str, Any], key: str) -> int:
     return len(instruction.get(key) or ())
 
 
-def _targets(instruction: Mapping[str, Any], key: str) -> list[str]:
+def targets(instruction: Mapping[str, Any], key: str) -> list[str]:
     """Targets without the blank ones, which would match anything (contract 7.5)."""
     return [str(item) for item in instruction.get(key) or () if item is not None and str(item).strip()]
 

@@ -138,8 +138,8 @@ def _query_text(goal: Goal, query: str) -> str:
     return texts[query]
 
 
-def _candidates(required: str, axes: tuple[OfferedAxis, ...], rule: str) -> list[tuple[int, int]]:
-    """(axis, value) pairs that meet a requirement, spelling-equal ones first."""
+def option_candidates(required: str, axes: tuple[OfferedAxis, ...], rule: str) -> list[tuple[int, int]]:
+    """(axis, value) pairs of offered axes that meet a requirement, spelling-equal ones first."""
     own = [value for axis in axes for value in axis.public]
     pairs = [(axis, index) for axis, offered in enumerate(axes) for index in range(len(offered.public))]
     equal = [pair for pair in pairs if option_key(axes[pair[0]].public[pair[1]]) == option_key(required)]
@@ -155,7 +155,7 @@ def _assign(
     options: tuple[str, ...], axes: tuple[OfferedAxis, ...], rule: str
 ) -> tuple[dict[int, int], bool]:
     """Axis -> value for the requirements, and whether one of them found no value."""
-    choices = [_candidates(required, axes, rule) for required in options]
+    choices = [option_candidates(required, axes, rule) for required in options]
     found = [pairs for pairs in choices if pairs]
     for shared in (False, True):
         assignment = _distinct(found, {}, shared=shared)
