@@ -74,4 +74,3 @@ def _bars(shares: Shares) -> dict[str, dict[str, float]]:
     for mode, entry in shares[ALL_TASKS].items():
         bars[f"{mode}: without an action list"] = entry["reasons"]
     return bars
-

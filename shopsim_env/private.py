@@ -51,8 +51,8 @@ class Witness:
     `mode` is "standard", or "persona" for persona tasks, which have both. `grades` are those of `GRADES` that
     hold: W1, `actions` reach r_success = 1; W2, a text that the mode shows finds the gold product among the
     best 150; W3, every graded fact follows from what the mode shows. `found_by` names the text that `actions`
-    search: "text" or "searches" (of the persona), which the mode shows, or "full", "title" or "document",
-    which it does not. `actions` are canonical texts, empty without W1; then `reason` is a code, else "".
+    search: "text" or "searches" (of the persona), which the mode shows, or "full" or "title", which it does
+    not. `actions` are canonical texts, empty without W1; then `reason` is a code, else "".
     """
 
     task_id: int

@@ -74,9 +74,7 @@ def _instructions(cleaned: Path) -> Iterator[tuple[Mapping[str, Any], Mapping[st
             yield product, instruction
 
 
-def _labels(
-    splits: Mapping[str, Iterable[int]], grades: Mapping[int, Iterable[str]]
-) -> dict[int, list[str]]:
+def _labels(splits: Mapping[str, Iterable[int]], grades: Mapping[int, Iterable[str]]) -> dict[int, list[str]]:
     labels: dict[int, list[str]] = {}
     for name in sorted(splits):
         for task_id in splits[name]:

@@ -81,9 +81,7 @@ def fallen_shares(now: Shares, before: Shares, tolerance: float) -> Iterator[str
                 yield from _fallen(f"{name}, {mode}", entry, earlier, tolerance)
 
 
-def _fallen(
-    where: str, now: Mapping[str, Any], before: Mapping[str, Any], tolerance: float
-) -> Iterator[str]:
+def _fallen(where: str, now: Mapping[str, Any], before: Mapping[str, Any], tolerance: float) -> Iterator[str]:
     for grade in GRADES:
         found, earlier = now[grade] / now["tasks"], before[grade] / before["tasks"]
         if found < earlier - tolerance:

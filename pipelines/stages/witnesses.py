@@ -6,6 +6,7 @@ that this product cannot be bought to full reward, and no more. Counting is in `
 so what comes out is private. Source: contract 7.7.
 """
 
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -28,6 +29,9 @@ REPLAYED: Final = 200
 _SEED: Final = 20261130
 _NOT_FOUND: Final = "not_found_in_top_150"
 _CHUNK = 64
+# Below so many tasks a second process costs more than it saves, and more than four seldom have a core each.
+_TASKS_FOR_PROCESSES = 4_000
+_MOST_PROCESSES = 4
 
 Query = tuple[str, str]
 """Name for `Witness.found_by`, and the text."""
@@ -51,11 +55,9 @@ def visible_queries(start: Reset) -> Iterator[Query]:
 
 
 def hidden_queries(goal: Goal) -> Iterator[Query]:
-    """Texts that only somebody who knows the goal can search: full request, title, title and the rest."""
+    """Texts that only somebody who knows the goal can search: the full request and the gold title."""
     yield "full", goal.instruction
     yield "title", goal.product.title
-    item = goal.product
-    yield "document", " ".join([item.title, item.brand or "", item.category or "", *item.attributes])
 
 
 def find_witness(release: Release, env: ShopEnv, task_id: int) -> Witness:
@@ -75,9 +77,7 @@ def find_witness(release: Release, env: ShopEnv, task_id: int) -> Witness:
     for name, text in chain(visible, hidden):
         result = attempt(env, goal, text, name)
         if result.reached:
-            return replace(
-                witness, grades=("W1", *grades), found_by=name, reason="", actions=result.actions
-            )
+            return replace(witness, grades=("W1", *grades), found_by=name, reason="", actions=result.actions)
         witness = replace(witness, reason=result.reason)
         if result.reason not in QUERY_FAULTS:
             break
@@ -92,7 +92,7 @@ def make_witnesses(
     root: Path,
     derivable: Derivable,
     *,
-    workers: int = 1,
+    workers: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Witness]:
     """Witnesses of all tasks in ascending id, persona before standard mode.
@@ -100,18 +100,24 @@ def make_witnesses(
     Args:
         root: Staged parts of a release.
         derivable: W3 of every task and mode.
-        workers: With more than one, as many processes play; the result is the same.
+        workers: With more than one, as many processes play; the result is the same. None takes one process
+            for each core when there are many tasks.
         on_progress: Called with tasks done and all tasks.
     """
     release = open_staged(root)
     try:
         ids = list(release.tasks)
-        for done, found in enumerate(_play_all(release, root, ids, workers), start=1):
+        processes = _processes(len(ids)) if workers is None else workers
+        for done, found in enumerate(_play_all(release, root, ids, processes), start=1):
             yield from (_with_w3(witness, derivable) for witness in found)
             if on_progress is not None:
                 on_progress(done, len(ids))
     finally:
         release.close()
+
+
+def _processes(tasks: int) -> int:
+    return min(os.cpu_count() or 1, _MOST_PROCESSES) if tasks >= _TASKS_FOR_PROCESSES else 1
 
 
 def _with_w3(witness: Witness, derivable: Derivable) -> Witness:

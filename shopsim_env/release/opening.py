@@ -259,7 +259,7 @@ def load_release(path: str | Path | None = None, *, verify: str = "receipt") -> 
 
 
 def open_staged(root: Path) -> Release:
-    """Opens parts of a release that is being built: no manifest yet, so nothing is verified and no id is known.
+    """Opens parts of a release that is being built: no manifest, so nothing is verified and there is no id.
 
     For the stages that play a release before it is one (contract 6); nothing else may open such a folder.
 
