@@ -1,4 +1,4 @@
-"""Group `witnesses`: how every task can be won, played on staged parts before there is a release."""
+"""Group `release`, first part: how every task can be won, played on staged parts before there is a release."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ _COUNTS = ("tasks", *GRADES, "all_grades")
 
 @dg.asset(
     deps=PARENTS,
-    group_name="witnesses",
+    group_name="release",
     owners=OWNERS,
     kinds={"python", "json"},
     code_version=WITNESSES,

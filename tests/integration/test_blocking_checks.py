@@ -360,13 +360,15 @@ def test_a_published_release_that_was_altered_fails_its_check(built: Built, tmp_
 
 
 def test_a_fall_of_a_grade_warns_and_the_release_appears(built: Built, tmp_path: Path) -> None:
-    shutil.copytree(built.folder / "releases", tmp_path / "releases", symlinks=True)
-    metrics = tmp_path / "releases" / "small" / "current" / "metrics.json"
+    earlier = tmp_path / "releases" / "small" / "earlier"
+    earlier.mkdir(parents=True)
+    (earlier.parent / "current").symlink_to("earlier")
+    metrics = built.folder / "releases" / "small" / "current" / "metrics.json"
     before = json.loads(metrics.read_text(encoding="utf-8"))
     entry = before["witnesses"]["all"]["persona"]
     assert (entry["tasks"], entry["W1"], entry["reasons"]) == (1, 0, {"option_missing": 1})
     entry["W1"] = 1
-    metrics.write_text(json.dumps(before), encoding="utf-8")
+    (earlier / "metrics.json").write_text(json.dumps(before), encoding="utf-8")
     with dg.DagsterInstance.ephemeral() as instance:
         report = run_build(built.config(tmp_path), instance=instance)
     assert (report.ok, report.checks_failed, report.problems) == (True, 0, [])
