@@ -19,7 +19,7 @@ LABELS = code_version("task_labels", "pipelines.stages.audit.labels")
     deps=["cleaned_v2"], group_name="audit", owners=OWNERS, kinds={"python", "parquet"}, code_version=LABELS
 )
 def task_labels(workspace: WorkspaceResource) -> dg.MaterializeResult:
-    """Every graded option, attribute and ceiling of a task, per mode: can it be derived from what is shown?"""
+    """Every graded option, attribute and ceiling of a task, per mode: can it be derived from what it shows?"""
     work = workspace.open()
 
     def write(path: Path) -> Facts:
