@@ -6,10 +6,11 @@ from pipelines.resources.workspace import Workspace
 from pipelines.stages.annotation.audit_file import read_audit
 from pipelines.stages.annotation.persona_tasks import persona_tasks
 from pipelines.stages.annotation.resolution import AuditRecord
+from pipelines.stages.audit.findings import Finding, read_findings
 from pipelines.stages.ingest import iter_records
 from pipelines.stages.price_axes import excluded_products
 from pipelines.stages.published_json import read_json
-from pipelines.stages.task_ids import TaskRow, read_task_rows
+from pipelines.stages.task_ids import TaskRow, active_tasks, read_task_rows
 
 
 def document(work: Workspace, asset: str) -> Any:
@@ -33,3 +34,23 @@ def audit_records(work: Workspace) -> list[AuditRecord]:
         iter_records(work.store.path("raw_products")), task_rows(work), excluded_indices(work)
     )
     return read_audit(work.store.path("price_annotations"), tasks)
+
+
+def split_members(work: Workspace) -> dict[str, list[int]]:
+    """Every published split: `source/NAME` and `project/NAME` to ascending task ids."""
+    families = {"source": document(work, "source_splits"), "project": document(work, "persona_splits")}
+    return {
+        f"{family}/{name}": split["task_ids"]
+        for family, manifest in families.items()
+        for name, split in manifest["splits"].items()
+    }
+
+
+def active_asins(work: Workspace) -> dict[int, str]:
+    """Gold product of every active task."""
+    return {task.task_id: task.asin for task in active_tasks(task_rows(work), excluded_indices(work))}
+
+
+def findings(work: Workspace) -> list[Finding]:
+    """All findings of the audit."""
+    return list(read_findings(work.store.path("audit")))

@@ -10,14 +10,16 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, excluded_indices, task_rows
+from assets._inputs import document, excluded_indices, findings, split_members, task_rows
 from assets._materialize import OWNERS, announce, bar_chart, table
 from assets.checks.modules import required_checks
-from assets.search import split_members
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.audit.labels import read_labels
+from pipelines.stages.audit.public import public_marks
 from pipelines.stages.cleaning import inactive_tasks
+from pipelines.stages.evidence import Evidence
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.release import (
     EXPORTS,
@@ -39,11 +41,15 @@ PARENTS = (
     "clean_manifest",
     "source_splits",
     "title_nouns",
+    "audit",
     "task_labels",
+    "exclusion_lineage",
     "persona_splits",
     "split/train",
     "split/val",
     "split/test",
+    "clean_splits",
+    "contamination",
     "search_index",
     "search_arrays",
     "search_baseline",
@@ -53,13 +59,8 @@ PARENTS = (
 # Edges of the graph: what nothing else leads to. Everything in PARENTS is read, and `require_checks` refuses
 # an artifact whose own inputs have moved on, so nothing can go stale between them.
 LEAVES = (
-    "clean_manifest",
-    "title_nouns",
-    "task_labels",
-    "split/train",
-    "split/val",
-    "split/test",
-    "search_baseline",
+    *("clean_manifest", "title_nouns", "task_labels", "exclusion_lineage", "clean_splits", "contamination"),
+    *("split/train", "split/val", "split/test", "search_baseline"),
 )
 
 
@@ -130,6 +131,8 @@ def _metadata(name: str, report: ReleaseReport) -> dict[str, Any]:
 
 
 def _parts(work: Workspace) -> ReleaseParts:
+    clean, found = document(work, "clean_splits"), findings(work)
+    labels = list(read_labels(work.store.path("task_labels")))
     nouns = read_nouns(work.store.path("title_nouns"))
     return ReleaseParts(
         catalog=work.store.path("search_index"),
@@ -141,9 +144,15 @@ def _parts(work: Workspace) -> ReleaseParts:
             "fingerprint": nouns.tagger_fingerprint,
         },
         cleaned=work.store.path("cleaned_v2"),
-        splits=split_members(work),
+        splits={**split_members(work), **clean["splits"]},
         inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
-        metrics=document(work, "search_baseline"),
+        metrics={
+            **document(work, "search_baseline"),
+            "audit": clean["counts"],
+            "contamination": document(work, "contamination"),
+        },
+        marks=public_marks(found, labels, clean["quarantined_task_ids"]),
+        evidence=Evidence(found, labels, document(work, "exclusion_lineage"), task_rows(work)),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )
 

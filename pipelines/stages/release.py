@@ -9,13 +9,14 @@ import os
 import platform
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ConfigError
+from pipelines.stages.evidence import Evidence, write_evidence
 from pipelines.stages.search_index import add_title_nouns
 from pipelines.stages.task_tables import write_task_tables
 from shopsim_env.canonical import pretty_json, sha256_file
@@ -57,6 +58,8 @@ class ReleaseParts:
     splits: Mapping[str, Iterable[int]]
     inactive_tasks: Mapping[int, str]
     metrics: Mapping[str, Any]
+    marks: Mapping[int, Sequence[str]]
+    evidence: Evidence
     exports: Mapping[str, Path]
 
 
@@ -168,8 +171,13 @@ def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
     shutil.copyfile(parts.search_arrays, staging / layout.SEARCH_ARRAYS)
     add_title_nouns(staging / layout.CATALOG, parts.title_nouns)
     counts = write_task_tables(
-        parts.cleaned, staging, splits=parts.splits, inactive_tasks=parts.inactive_tasks
+        parts.cleaned,
+        staging,
+        splits=parts.splits,
+        inactive_tasks=parts.inactive_tasks,
+        marks=parts.marks,
     )
+    write_evidence(staging / layout.EVIDENCE, parts.evidence)
     splits = {name: sorted(ids) for name, ids in sorted(parts.splits.items())}
     _write_text(staging / layout.SPLITS, pretty_json(splits))
     _write_text(staging / layout.METRICS, pretty_json(parts.metrics))

@@ -1,7 +1,7 @@
 """Money: what a task says about its budget, and whether the gold product can be bought within it.
 
-Belongs here: codes about budgets and prices. The readings are the runtime's (`tasks.budget`, `catalog.prices`)
-and, for persona tasks, the recorded annotation; nothing is parsed here.
+Belongs here: codes about budgets and prices. The readings are the runtime's (`tasks.budget`,
+`catalog.prices`) and, for persona tasks, the recorded annotation; nothing is parsed here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,8 +51,7 @@ def _budget(case: Case, annotation: Annotation | None) -> Iterator[tuple[str, di
     readings = [("parser", read.kind, read.evidence)]
     if annotation is not None and annotation.evidence:
         readings.append(("annotation", annotation.kind, annotation.evidence))
-    for code, found in _kinds(readings).items():
-        yield code, found
+    yield from _kinds(readings).items()
     simple, full = parse_budget(goal.instruction_simple).upper, parse_budget(goal.instruction).upper
     if simple is not None and full is not None and simple != full:
         yield codes.BUDGET_CONFLICT, {"simple": float(simple), "full": float(full)}

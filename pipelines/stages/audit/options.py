@@ -1,7 +1,7 @@
 """Option axes: values that cannot be told apart, axes and values without text, values that are no goods.
 
-Belongs here: codes about the options of a product, whoever wants it. Codes about what a task wants of them are
-in `targets`.
+Belongs here: codes about the options of a product, whoever wants it. Codes about what a task wants of them
+are in `targets`.
 """
 
 import re

@@ -38,14 +38,14 @@ def _whole_option(case: Case, texts: list[str]) -> str:
     """A target option that stands in one entry of the persona and not in the simple text."""
     simple = comparable(case.goal.instruction_simple)
     for option in case.goal.options:
-        if size(option) >= _SMALLEST_OPTION and not verbatim(option, simple):
-            if any(verbatim(option, text) for text in texts):
-                return option
+        hidden = size(option) >= _SMALLEST_OPTION and not verbatim(option, simple)
+        if hidden and any(verbatim(option, text) for text in texts):
+            return option
     return ""
 
 
 def _longest_span(case: Case, texts: list[str]) -> str:
-    """The longest run of characters that the persona shares with title or options, not with the simple text."""
+    """The longest run that the persona shares with title or options and not with the simple text."""
     goal, simple = case.goal, comparable(case.goal.instruction_simple)
     private = {
         piece
