@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assets._inputs import excluded_indices, task_rows
-from assets.search import split_members
+from assets._inputs import all_splits, excluded_indices, task_rows
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import TitleNouns, read_nouns
@@ -21,7 +20,7 @@ def playable_parts(work: Workspace, nouns: TitleNouns) -> PlayableParts:
         search_arrays=work.store.path("search_arrays"),
         title_nouns=nouns.nouns,
         cleaned=work.store.path("cleaned_v2"),
-        splits=split_members(work),
+        splits=all_splits(work),
         inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
     )
 

@@ -1,4 +1,4 @@
-"""Group `release`, first part: how every task can be won, played on staged parts before there is a release."""
+"""Group `release`, before the release itself: how every task can be won, played on staged parts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,10 +7,9 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import derivable
+from assets._inputs import all_splits, derivable
 from assets._materialize import OWNERS, Facts, materialize
 from assets._playable import staged
-from assets.search import split_members
 from pipelines.resources.workspace import WorkspaceResource
 from pipelines.stages.witness_report import ALL_TASKS, Shares, summarise_witnesses
 from pipelines.stages.witnesses import make_witnesses, read_witnesses, write_witnesses
@@ -24,6 +23,7 @@ PARENTS = (
     "task_labels",
     "source_splits",
     "persona_splits",
+    "clean_splits",
     "title_nouns",
     "search_index",
     "search_arrays",
@@ -46,7 +46,7 @@ def witnesses(workspace: WorkspaceResource) -> dg.MaterializeResult:
         stated = derivable(work)
         with staged(work) as root, work.progress("witnesses") as on_progress:
             rows = write_witnesses(path, make_witnesses(root, stated, on_progress=on_progress))
-        shares = summarise_witnesses(read_witnesses(path), split_members(work))
+        shares = summarise_witnesses(read_witnesses(path), all_splits(work))
         return Facts(
             rows,
             numbers={"shares": dg.MetadataValue.json(shares)},

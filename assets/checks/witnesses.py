@@ -3,10 +3,9 @@
 import json
 from collections.abc import Iterator
 
-from assets._inputs import derivable
+from assets._inputs import all_splits, derivable
 from assets._playable import staged
 from assets.checks.blocking import blocking_check, warning_check
-from assets.search import split_members
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.cleaning import iter_cleaned
 from pipelines.stages.witness_report import fallen_shares, summarise_witnesses
@@ -73,5 +72,5 @@ def grade_shares_have_not_fallen(work: Workspace) -> Iterator[str]:
         return
     # A release from before there were witnesses has no shares.
     before = json.loads(path.read_text(encoding="utf-8")).get("witnesses", {})
-    now = summarise_witnesses(read_witnesses(work.store.path("witnesses")), split_members(work))
+    now = summarise_witnesses(read_witnesses(work.store.path("witnesses")), all_splits(work))
     yield from fallen_shares(now, before, TOLERANCE)

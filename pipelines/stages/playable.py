@@ -5,7 +5,7 @@ products or tasks; the tables are in `task_tables` and `search_index`.
 """
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,14 +28,14 @@ class PlayableParts:
 
 
 def write_playable(
-    parts: PlayableParts, root: Path, grades: Mapping[int, Iterable[str]] | None = None
+    parts: PlayableParts, root: Path, marks: Mapping[int, Sequence[str]] | None = None
 ) -> dict[str, int]:
     """Writes catalogue, search arrays, tasks, goals and splits below `root`, which is made.
 
     Args:
         parts: What goes in.
         root: Staged release folder.
-        grades: Task id to the grade labels of the public task table; None before there are any.
+        marks: Task id to what the audit says of it in public; None where nobody reads them.
 
     Returns:
         Counts of tasks by kind, of inactive tasks and of dropped blank targets.
@@ -48,5 +48,5 @@ def write_playable(
     splits = {name: sorted(ids) for name, ids in sorted(parts.splits.items())}
     (root / layout.SPLITS).write_bytes(pretty_json(splits).encode("utf-8"))
     return write_task_tables(
-        parts.cleaned, root, splits=parts.splits, inactive_tasks=parts.inactive_tasks, grades=grades or {}
+        parts.cleaned, root, splits=parts.splits, inactive_tasks=parts.inactive_tasks, marks=marks or {}
     )

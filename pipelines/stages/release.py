@@ -9,15 +9,16 @@ import os
 import platform
 import shutil
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ConfigError
+from pipelines.stages.evidence import Evidence, write_evidence
 from pipelines.stages.playable import PlayableParts, write_playable
-from pipelines.stages.witness_report import grade_labels, summarise_witnesses
+from pipelines.stages.witness_report import summarise_witnesses
 from pipelines.stages.witnesses import read_witnesses
 from shopsim_env.canonical import pretty_json, sha256_file
 from shopsim_env.release import layout
@@ -54,6 +55,8 @@ class ReleaseParts:
     tagger: Mapping[str, str]
     witnesses: Path
     metrics: Mapping[str, Any]
+    marks: Mapping[int, Sequence[str]]
+    evidence: Evidence
     exports: Mapping[str, Path]
 
 
@@ -159,7 +162,8 @@ def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> Releas
 
 
 def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
-    counts = write_playable(parts.playable, staging, grade_labels(read_witnesses(parts.witnesses)))
+    counts = write_playable(parts.playable, staging, parts.marks)
+    write_evidence(staging / layout.EVIDENCE, parts.evidence)
     shares = summarise_witnesses(read_witnesses(parts.witnesses), parts.playable.splits)
     _write_text(staging / layout.METRICS, pretty_json({**parts.metrics, "witnesses": shares}))
     for name, source in {layout.WITNESSES: parts.witnesses, **parts.exports}.items():

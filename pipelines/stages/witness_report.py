@@ -1,7 +1,7 @@
-"""Counts of witness grades by split and mode, and the public label of each task.
+"""Counts of witness grades by split and mode: what of the witnesses is public.
 
-Belongs here: what of the witnesses may be public: grades and counts. Action lists, searched texts and the
-reason of a single task stay private, because reasons tell how the gold product is priced.
+Belongs here: counting and comparing counts. Grade and reason of a single task stay private, because they tell
+something about its gold product (docs/decisions/0019-witnesses.md).
 """
 
 from collections import Counter
@@ -59,14 +59,6 @@ def _entry(found: Counter[str]) -> dict[str, Any]:
 
 def _part(found: Counter[str], prefix: str) -> dict[str, int]:
     return {name.removeprefix(prefix): found[name] for name in sorted(found) if name.startswith(prefix)}
-
-
-def grade_labels(witnesses: Iterable[Witness]) -> dict[int, list[str]]:
-    """Task id to its labels in the public task table: `MODE:GRADE`, such as `persona:W2`."""
-    labels: dict[int, list[str]] = {}
-    for witness in witnesses:
-        labels.setdefault(witness.task_id, []).extend(f"{witness.mode}:{grade}" for grade in witness.grades)
-    return labels
 
 
 def fallen_shares(now: Shares, before: Shares, tolerance: float) -> Iterator[str]:

@@ -66,7 +66,7 @@ class Case:
 
     def _place(self, places: tuple[Place, ...]) -> Place | None:
         planned = [place for place in places if self.plan.chosen[place[0]] == place[1]]
-        return (planned or list(places) or [None])[0]
+        return next(iter(planned or places), None)
 
 
 def iter_cases(cleaned: Iterable[Mapping[str, Any]]) -> Iterator[Case]:

@@ -1,8 +1,8 @@
 """Labels: whether what a task grades can be derived from what its mode shows.
 
-Belongs here: one label per graded option, attribute and ceiling for each mode, and the table of them. Standard
-mode shows the full text, persona mode the simple text and the projected persona. Labels are about the gold
-product: an agent that has it open, which value would the words pick?
+Belongs here: one label per graded option, attribute and ceiling for each mode, and the table of them.
+Standard mode shows the full text, persona mode the simple text and the projected persona. Labels are about
+the gold product: which of its values would the words pick?
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
-"""Counts by split and mode, public labels, and what counts as a fall."""
+"""Counts by split and mode, and what counts as a fall."""
 
-from pipelines.stages.witness_report import fallen_shares, grade_labels, summarise_witnesses
+from pipelines.stages.witness_report import fallen_shares, summarise_witnesses
 from shopsim_env.private import Witness
 
 ROWS = [
@@ -36,14 +36,6 @@ def test_counts() -> None:
     }
     assert shares["source/a"]["standard"]["tasks"] == 2
     assert shares["project/b"]["standard"]["all_grades"] == 1
-
-
-def test_labels_hold_grades_and_nothing_else() -> None:
-    assert grade_labels(ROWS) == {
-        1: ["persona:W1", "persona:W2", "standard:W1", "standard:W2", "standard:W3"],
-        2: ["standard:W2", "standard:W3"],
-        3: ["standard:W1"],
-    }
 
 
 def test_a_fall_is_a_share_and_not_a_number() -> None:
