@@ -7,7 +7,7 @@ it finds out says something about the task, not about agents. Only programs that
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 from shopsim_env.catalog.prices import resolve_price
@@ -112,18 +112,20 @@ def solve_any(
 def plan_options(goal: Goal, rule: str = "anchored") -> Plan:
     """Chooses a value on every offered axis of the gold product.
 
-    Each required value takes an axis of its own where that is possible; free axes take the first values that
-    keep the resolved price within the ceiling. Without such values the plan is the best one and says why.
+    Each required value takes an axis of its own where that is possible, free axes any; the first combination
+    whose resolved price keeps the ceiling is taken. Without one the plan is the first and says why.
     """
     axes = offered_axes(goal.product)
-    assignment, missing = _assign(goal.options, axes, rule)
-    reasons: list[str] = []
-    for chosen in islice(_combinations(axes, assignment), _MAX_COMBINATIONS):
+    assignments, missing = _assignments(goal.options, axes, rule)
+    tried = (chosen for assignment in assignments for chosen in _combinations(axes, assignment))
+    first: tuple[int, ...] = ()
+    reasons: set[str] = set()
+    for chosen in islice(tried, _MAX_COMBINATIONS):
         reason = _price_reason(goal.product, axes, chosen, goal.budget_upper)
         if not reason:
             return Plan(chosen, "option_missing" if missing else "")
-        reasons.append(reason)
-    first = tuple(assignment.get(position, 0) for position in range(len(axes)))
+        first = first if reasons else chosen
+        reasons.add(reason)
     if missing:
         return Plan(first, "option_missing")
     return Plan(first, "over_budget" if "over_budget" in reasons else "price_unverifiable")
@@ -151,31 +153,33 @@ def option_candidates(required: str, axes: tuple[OfferedAxis, ...], rule: str) -
     return equal + matched
 
 
-def _assign(
+def _assignments(
     options: tuple[str, ...], axes: tuple[OfferedAxis, ...], rule: str
-) -> tuple[dict[int, int], bool]:
-    """Axis -> value for the requirements, and whether one of them found no value."""
+) -> tuple[Iterator[dict[int, int]], bool]:
+    """Ways to meet the requirements, each axis -> value, and whether one of them cannot be met.
+
+    There is always one way: then the requirements that can be met, or the first of them.
+    """
     choices = [option_candidates(required, axes, rule) for required in options]
     found = [pairs for pairs in choices if pairs]
     for shared in (False, True):
-        assignment = _distinct(found, {}, shared=shared)
-        if assignment is not None:
-            return assignment, len(found) < len(choices)
-    return _distinct(found[:1], {}, shared=False) or {}, True
+        assignments = _distinct(found, {}, shared=shared)
+        first = next(assignments, None)
+        if first is not None:
+            return chain((first,), assignments), len(found) < len(choices)
+    return _distinct(found[:1], {}, shared=False), True
 
 
 def _distinct(
     choices: list[list[tuple[int, int]]], taken: dict[int, int], *, shared: bool
-) -> dict[int, int] | None:
+) -> Iterator[dict[int, int]]:
     """One pair per requirement, axes used once; with `shared`, one value may serve several requirements."""
     if not choices:
-        return taken
+        yield taken
+        return
     for axis, index in choices[0]:
         if axis not in taken or (shared and taken[axis] == index):
-            result = _distinct(choices[1:], {**taken, axis: index}, shared=shared)
-            if result is not None:
-                return result
-    return None
+            yield from _distinct(choices[1:], {**taken, axis: index}, shared=shared)
 
 
 def _combinations(axes: tuple[OfferedAxis, ...], assignment: dict[int, int]) -> Iterator[tuple[int, ...]]:
