@@ -11,6 +11,7 @@ from assets._inputs import all_splits, derivable
 from assets._materialize import OWNERS, Facts, materialize
 from assets._playable import staged
 from pipelines.resources.workspace import WorkspaceResource
+from pipelines.stages.clean_splits import CLEAN
 from pipelines.stages.witness_report import ALL_TASKS, Shares, summarise_witnesses
 from pipelines.stages.witnesses import make_witnesses, read_witnesses, write_witnesses
 from shopsim_env.private import GRADES
@@ -50,7 +51,8 @@ def witnesses(workspace: WorkspaceResource) -> dg.MaterializeResult:
         return Facts(
             rows,
             numbers={"shares": dg.MetadataValue.json(shares)},
-            preview=list(_preview(shares)),
+            preview=(preview := list(_preview(shares))),
+            preview_rows=len(preview),
             bars=_bars(shares),
             columns={"task_id": "int", "mode": "str", "grades": "list", "reason": "str", "actions": "list"},
         )
@@ -65,12 +67,14 @@ def _preview(shares: Shares) -> Iterator[dict[str, Any]]:
 
 
 def _bars(shares: Shares) -> dict[str, dict[str, float]]:
-    """Counts by grade for each split and mode, and why tasks have no action list."""
-    bars: dict[str, dict[str, float]] = {
-        f"{split}, {mode}: tasks by grade": {name: entry[name] for name in _COUNTS}
-        for split, modes in shares.items()
-        for mode, entry in modes.items()
-    }
+    """Per mode the share of each grade in each published split, and why tasks have no action list."""
+    bars: dict[str, dict[str, float]] = {}
     for mode, entry in shares[ALL_TASKS].items():
-        bars[f"{mode}: without an action list"] = entry["reasons"]
+        bars[f"{mode} mode: percent of tasks"] = {
+            f"{split}: {grade}": round(100 * modes[mode][grade] / modes[mode]["tasks"], 1)
+            for split, modes in shares.items()
+            if mode in modes and not split.endswith(CLEAN)
+            for grade in GRADES
+        }
+        bars[f"{mode} mode: without an action list"] = entry["reasons"]
     return bars
