@@ -60,8 +60,8 @@ CREATE TABLE goal(
   has_persona INTEGER NOT NULL);
 """
 
-# `task_id` of a finding is NULL where the product itself is meant. `raw_task` has all tasks of the raw corpus,
-# also inactive ones; `body` of an exclusion is its lineage as JSON.
+# `task_id` of a finding is NULL where the product itself is meant. `raw_task` has every task of the raw
+# corpus; `body` of an exclusion is its lineage as JSON.
 EVIDENCE_SCHEMA = """
 CREATE TABLE finding(
   id INTEGER PRIMARY KEY, code TEXT NOT NULL, severity TEXT NOT NULL, asin TEXT NOT NULL, task_id INTEGER,

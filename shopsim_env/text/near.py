@@ -7,9 +7,10 @@ indexed and nothing is missed. Who is compared with whom is the business of the 
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from math import ceil
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from shopsim_env.text.normalize import fold
 
@@ -19,6 +20,7 @@ _SIGNS = re.compile(r"[\W_]+")
 _EPSILON = 1e-9
 
 K = TypeVar("K", bound=Hashable)
+Text: TypeAlias = str | Sequence[str]
 
 
 def squeezed(text: str) -> str:
@@ -44,60 +46,74 @@ class NearIndex(Generic[K]):
     """Texts by key, to be compared with each other or with other texts.
 
     Args:
-        texts: Key to text; blank texts are never near anything.
+        texts: Key to a text, or to parts whose triples count together; blank texts are never near anything.
         threshold: Share of triples from which two texts are near, in (0, 1].
     """
 
-    def __init__(self, texts: Mapping[K, str], threshold: float) -> None:
-        found = {key: triples(text) for key, text in texts.items()}
+    def __init__(self, texts: Mapping[K, Text], threshold: float) -> None:
+        found = {key: _triples_of(text) for key, text in texts.items()}
         self._triples = {key: items for key, items in found.items() if items}
+        self._place = {key: number for number, key in enumerate(self._triples)}
         self._threshold = threshold
         self._frequency = Counter(item for items in self._triples.values() for item in items)
 
-    def pairs(self) -> Iterator[tuple[K, K, float]]:
+    def size(self, key: K) -> int:
+        """Number of distinct triples of a text, 0 for a blank one."""
+        return len(self._triples.get(key, ()))
+
+    def pairs(self) -> list[tuple[K, K, float]]:
         """Every pair of texts with a likeness of at least the threshold, in the order of the keys given."""
-        place = {key: number for number, key in enumerate(self._triples)}
         index: dict[str, list[K]] = {}
-        found = []
-        for key in sorted(self._triples, key=lambda item: (len(self._triples[item]), place[item])):
-            items = self._triples[key]
-            rare = self._rarest(items)
+        found: list[tuple[K, K, float]] = []
+        # Shorter texts first: an indexed text is never longer than the one that looks for it.
+        for key in sorted(self._triples, key=lambda item: (len(self._triples[item]), self._place[item])):
+            rare = self._rarest(self._triples[key])
             for other in {other for item in rare for other in index.get(item, ())}:
-                if len(self._triples[other]) + _EPSILON >= self._threshold * len(items):
-                    share = likeness(items, self._triples[other])
-                    if share + _EPSILON >= self._threshold:
-                        first, second = sorted((key, other), key=place.__getitem__)
-                        found.append((place[first], place[second], first, second, share))
+                share = self._near(key, other)
+                if share:
+                    first, second = sorted((key, other), key=self._place.__getitem__)
+                    found.append((first, second, share))
             for item in rare:
                 index.setdefault(item, []).append(key)
-        # By place: keys need not be comparable, and the order in sets must not show.
-        yield from ((pair[2], pair[3], pair[4]) for pair in sorted(found, key=lambda pair: pair[:2]))
+        # Keys need not be comparable, and the order in sets must not show.
+        return sorted(found, key=lambda pair: (self._place[pair[0]], self._place[pair[1]]))
 
     def contained_in(self, text: str) -> list[tuple[K, float]]:
-        """Keys whose text stands in `text` with at least the threshold's share of its triples, and the share.
+        """Keys of which at least the threshold's share of triples is in `text`, with that share, in order.
 
         Unlike `pairs` this is not symmetric: `text` may be much longer.
         """
         items = triples(text)
-        by_rare = self._by_rare()
-        candidates = {key: None for item in items if item in by_rare for key in by_rare[item]}
-        shares = {
-            key: len(self._triples[key] & items) / len(self._triples[key])
-            for key in self._triples
-            if key in candidates
-        }
-        return [(key, share) for key, share in shares.items() if share + _EPSILON >= self._threshold]
+        candidates = {key for item in items for key in self._by_rare.get(item, ())}
+        shares = [
+            (key, len(self._triples[key] & items) / len(self._triples[key]))
+            for key in sorted(candidates, key=self._place.__getitem__)
+        ]
+        return [(key, share) for key, share in shares if share + _EPSILON >= self._threshold]
 
+    def _near(self, key: K, other: K) -> float:
+        """Likeness where it reaches the threshold, else 0."""
+        items, others = self._triples[key], self._triples[other]
+        if len(others) + _EPSILON < self._threshold * len(items):
+            return 0.0
+        share = likeness(items, others)
+        return share if share + _EPSILON >= self._threshold else 0.0
+
+    @cached_property
     def _by_rare(self) -> dict[str, list[K]]:
-        if not hasattr(self, "_rare_index"):
-            self._rare_index: dict[str, list[K]] = {}
-            for key, items in self._triples.items():
-                for item in self._rarest(items):
-                    self._rare_index.setdefault(item, []).append(key)
-        return self._rare_index
+        index: dict[str, list[K]] = {}
+        for key, items in self._triples.items():
+            for item in self._rarest(items):
+                index.setdefault(item, []).append(key)
+        return index
 
     def _rarest(self, items: frozenset[str]) -> list[str]:
         """So many of the rarest triples that a near text must share one of them."""
         needed = ceil(self._threshold * len(items) - _EPSILON)
         ordered = sorted(items, key=lambda item: (self._frequency[item], item))
         return ordered[: len(items) - needed + 1]
+
+
+def _triples_of(text: Text) -> frozenset[str]:
+    parts = [text] if isinstance(text, str) else text
+    return frozenset().union(*map(triples, parts))

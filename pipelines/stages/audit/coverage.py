@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from shopsim_env.dialogue.ledger import bounded, mentions, plain
+from shopsim_env.dialogue.ledger import mentions, plain
 from shopsim_env.reward.option_slots import unify
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*|(?:(?![a-z0-9_])\w)+")
@@ -44,8 +44,7 @@ def leaves(value: Any) -> list[str]:
 
 def size(value: str) -> int:
     """Number of characters of `value` that can be covered."""
-    plain_value = comparable(value)
-    return sum(len(match.group()) for match in _TOKEN.finditer(plain_value)) or len(plain_value)
+    return sum(len(token) for token, _ in _tokens(value)) or len(comparable(value))
 
 
 def verbatim(value: str, text: str) -> bool:
@@ -53,41 +52,41 @@ def verbatim(value: str, text: str) -> bool:
     return mentions(text, comparable(value))
 
 
-def covered(value: str, text: str) -> frozenset[int]:
-    """Positions in `comparable(value)` that `text` says.
+def covered(value: str, text: str) -> int:
+    """How many characters of `comparable(value)` the text says, at most `size(value)`.
 
     Args:
         value: An option value or an attribute.
         text: As `said` gives it.
     """
-    plain_value = comparable(value)
-    if not _TOKEN.search(plain_value):
+    tokens = _tokens(value)
+    if not tokens:
         # Symbols alone, such as a row of dashes: said as a whole or not at all.
-        return frozenset(range(len(plain_value))) if plain_value and plain_value in text else frozenset()
-    positions: set[int] = set()
-    for match in _TOKEN.finditer(plain_value):
-        token = match.group()
-        if token.isascii():
-            follower = plain_value[match.end() : match.end() + 1]
-            positions |= _whole(token, follower, text, match.start())
-        else:
-            positions |= _runs(token, text, match.start())
-    return frozenset(positions)
+        return size(value) if comparable(value) and comparable(value) in text else 0
+    return sum(
+        (len(token) if _whole(token, follower, text) else 0) if token.isascii() else _runs(token, text)
+        for token, follower in tokens
+    )
 
 
-def _whole(token: str, follower: str, text: str, start: int) -> set[int]:
+@lru_cache(maxsize=8192)
+def _tokens(value: str) -> tuple[tuple[str, str], ...]:
+    """Words and numbers of a value, each with the character behind it."""
+    plain_value = comparable(value)
+    return tuple(
+        (match.group(), plain_value[match.end() : match.end() + 1]) for match in _TOKEN.finditer(plain_value)
+    )
+
+
+def _whole(token: str, follower: str, text: str) -> bool:
     """A number or Latin word; a bare number needs its unit too, so that 20片 is not said by 20元."""
-    needs_unit = token.replace(".", "").isdecimal() and follower.isalpha()
-    pattern = bounded(token + follower) if needs_unit else bounded(token)
-    return set(range(start, start + len(token))) if re.search(pattern, text) else set()
+    needs_unit = follower.isalpha() and token.replace(".", "").isdecimal()
+    return mentions(text, token + follower if needs_unit else token)
 
 
-def _runs(token: str, text: str, start: int) -> set[int]:
+def _runs(token: str, text: str) -> int:
     """Characters of a Han token that stand in the text in runs of two or more."""
     if len(token) < _PAIR:
-        return {start} if token in text else set()
-    found: set[int] = set()
-    for first in range(len(token) - 1):
-        if token[first : first + _PAIR] in text:
-            found |= {start + first, start + first + 1}
-    return found
+        return 1 if token in text else 0
+    pairs = [token[at : at + _PAIR] in text for at in range(len(token) - 1)]
+    return sum(one or other for one, other in zip([False, *pairs], [*pairs, False], strict=True))

@@ -116,7 +116,7 @@ def _option(axes: Sequence[OfferedAxis], place: Place | None, shown: _Shown) -> 
     if place is None:
         return UNDERIVABLE
     values, gold = axes[place[0]].public, place[1]
-    text = [len(covered(value, shown.text)) for value in values]
+    text = [covered(value, shown.text) for value in values]
     if text[gold] and _picks(values, gold, text, shown.text):
         return STATED
     if len(values) == 1:
@@ -124,7 +124,7 @@ def _option(axes: Sequence[OfferedAxis], place: Place | None, shown: _Shown) -> 
     if text[gold] < max(text):
         return UNDERIVABLE
     every = [
-        len(covered(value, shown.everything)) if text[index] == text[gold] else -1
+        covered(value, shown.everything) if text[index] == text[gold] else -1
         for index, value in enumerate(values)
     ]
     picked = every[gold] and _picks(values, gold, every, shown.everything)
@@ -132,19 +132,22 @@ def _option(axes: Sequence[OfferedAxis], place: Place | None, shown: _Shown) -> 
 
 
 def _picks(values: Sequence[str], gold: int, coverage: Sequence[int], text: str) -> bool:
-    ranks = [
-        (count, verbatim(value, text), count - size(value))
-        for value, count in zip(values, coverage, strict=True)
-    ]
-    return all(ranks[gold] > rank for index, rank in enumerate(ranks) if index != gold)
+    if coverage[gold] < max(coverage):
+        return False
+    ranks = {
+        index: (verbatim(value, text), -size(value))
+        for index, value in enumerate(values)
+        if coverage[index] == coverage[gold]
+    }
+    return all(ranks[gold] > rank for index, rank in ranks.items() if index != gold)
 
 
 def _attribute(value: str, shown: _Shown) -> str:
     """Every character must be said: an attribute is not chosen among others."""
     needed = size(value)
-    if needed and len(covered(value, shown.text)) == needed:
+    if needed and covered(value, shown.text) == needed:
         return STATED
-    return PERSONA_DERIVABLE if needed and len(covered(value, shown.everything)) == needed else UNDERIVABLE
+    return PERSONA_DERIVABLE if needed and covered(value, shown.everything) == needed else UNDERIVABLE
 
 
 def _budget(ceiling: Decimal | None, text: str, only_price: bool) -> str:
