@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from builds import config, write_config, write_records
-from test_resource_tagger import save_model
+from spacy_model import save_model
 
 from pipelines.definitions import defs
 from pipelines.resources.artifact_store import ArtifactStore

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spacy_model import save_model
 
 from pipelines.errors import ConfigError
 from pipelines.resources.tagger import load_tagger
@@ -18,19 +19,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     import spacy
     from spacy.training import Example
-
-
-def save_model(folder: Path, *, lang: str = "zh", tags: bool = True, **meta: Any) -> Path:
-    """A pipeline without trained weights: single characters as tokens, parts of speech by a table."""
-    nlp = spacy.blank(lang)
-    if tags:
-        ruler = nlp.add_pipe("attribute_ruler")
-        patterns = [("杯", "NOUN"), ("华", "PROPN"), ("大", "ADJ"), ("LED", "NOUN")]
-        for text, pos in patterns:
-            ruler.add([[{"ORTH": text}]], {"POS": pos})
-    nlp.meta.update({"name": "test_sm", "version": "3.8.0", **meta})
-    nlp.to_disk(folder)
-    return folder
 
 
 def edit_meta(folder: Path, **changes: Any) -> None:
