@@ -13,6 +13,8 @@ from shopsim_env.text.nouns import literal_terms
 # Level names of the data contain `/`, so only the paper mode splits there.
 _LEVELS = re.compile(r"[›>]")
 _PAPER_LEVELS = re.compile(r"[›>/\\]")
+SHARED_LEVELS = 2
+"""So many level names must be shared for two categories to match."""
 _CLOSE_TITLE = 0.2
 _FAR_TITLE = 0.1
 
@@ -30,9 +32,14 @@ def match_type(bought: Product, gold: Product, *, option_match: str = "anchored"
     """Compares kinds: two shared category levels or more than a fifth of the gold title terms give 1."""
     pattern = _PAPER_LEVELS if option_match == "paper" else _LEVELS
     shared = _nodes(bought.category, pattern) & _nodes(gold.category, pattern)
-    category_match = len(shared) >= 2
+    category_match = len(shared) >= SHARED_LEVELS
     title_score = _title_score(bought, gold)
     return TypeMatch(type_reward(category_match, title_score), category_match, title_score)
+
+
+def category_levels(category: str) -> frozenset[str]:
+    """Level names of a category path, case folded, split as in the default mode."""
+    return frozenset(_nodes(category, _LEVELS))
 
 
 def type_reward(category_match: bool, title_score: float) -> float:
