@@ -211,7 +211,11 @@ def test_texts_that_name_different_ceilings() -> None:
 
 def test_prices_that_miss_the_ceiling() -> None:
     above = only(money_findings(case("预算8元以内"), None))
-    assert (above.code, above.evidence["price"], above.evidence["ceiling"]) == ("gold_above_budget", 10.0, 8.0)
+    assert (above.code, above.evidence["price"], above.evidence["ceiling"]) == (
+        "gold_above_budget",
+        10.0,
+        8.0,
+    )
     zero = {"颜色": axis(("暖光", 0), ("冷光", 12))}
     assert codes_of(money_findings(case(axes=zero), None)) == ["placeholder_price"]
     unknown = {"颜色": axis(("暖光", None), ("冷光", None))}
