@@ -1,4 +1,4 @@
-"""Group `audit`: what is wrong with products and tasks, and how far each task says what it grades."""
+"""Group `quality`: what is wrong with products and tasks, and how far each task says what it grades."""
 
 from collections import Counter
 from pathlib import Path
@@ -32,7 +32,7 @@ _EXCLUDED = ("raw_products", "task_ids", "price_axis_exclusions")
 
 
 @dg.asset(
-    deps=list(_AUDITED), group_name="audit", owners=OWNERS, kinds={"python", "parquet"}, code_version=AUDIT
+    deps=list(_AUDITED), group_name="quality", owners=OWNERS, kinds={"python", "parquet"}, code_version=AUDIT
 )
 def audit(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """Every reason code of every product and task, with its evidence; shown are codes, counts and ids."""
@@ -62,7 +62,7 @@ def _audit_facts(found: list[Finding]) -> Facts:
 
 
 @dg.asset(
-    deps=list(_EXCLUDED), group_name="audit", owners=OWNERS, kinds={"python", "json"}, code_version=LINEAGE
+    deps=list(_EXCLUDED), group_name="quality", owners=OWNERS, kinds={"python", "json"}, code_version=LINEAGE
 )
 def exclusion_lineage(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """Excluded products: prices per axis, the tasks that left with them, and the splits that they miss."""
@@ -104,7 +104,7 @@ def _lineage_facts(rows: list[dict[str, Any]]) -> Facts:
 
 
 @dg.asset(
-    deps=["cleaned_v2"], group_name="audit", owners=OWNERS, kinds={"python", "parquet"}, code_version=LABELS
+    deps=["cleaned_v2"], group_name="quality", owners=OWNERS, kinds={"python", "parquet"}, code_version=LABELS
 )
 def task_labels(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """Every graded option, attribute and ceiling of a task, per mode: is it derivable from what is shown?"""

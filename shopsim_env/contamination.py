@@ -8,12 +8,14 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from shopsim_env.canonical import compact_json
 from shopsim_env.errors import TaskError, UsageError
 from shopsim_env.release import Release
-from shopsim_env.text.near import NearIndex, squeezed
+from shopsim_env.text.near import LENGTH, NearIndex, squeezed
 
 HELD_OUT = ("project/val", "project/test")
 NEAR_SHARE = 0.8
@@ -21,6 +23,7 @@ PERSONA_SHARE = 0.9
 # Shorter texts share most of their triples with ordinary sentences: only word for word counts there.
 _SMALLEST_NEAR = 8
 _SMALLEST_SAME = 5
+_SMALLEST_PERSONA = 20
 _GOLD_FIELDS = frozenset({"asin", "goal_asin", "gold_asin", "target_asin"})
 
 SIMPLE, FULL, PERSONA = "instruction_simple", "instruction", "persona"
@@ -99,7 +102,12 @@ def check_contamination(
     hits: list[ContaminationHit] = []
     for number, row in _rows(path_or_rows):
         count += 1
-        hits += held.check(number, row)
+        try:
+            hits += held.check(number, row)
+        except RecursionError as error:
+            raise UsageError(
+                f"row {number}: expected values nested less deeply", code="invalid_rows"
+            ) from error
     return ContaminationReport(count, len(held.split_of), tuple(splits), held.private, tuple(hits))
 
 
@@ -137,13 +145,16 @@ class _Held:
         self.private = not release.manifest["public_copy"]
         self._texts: dict[_Key, str] = {}
         self._golds: dict[str, list[int]] = {}
-        personas: dict[int, list[str]] = {}
+        self._personas: dict[str, list[int]] = {}
+        told: dict[int, list[str]] = {}
         for task_id in self.split_of:
             self._add_texts(release, task_id)
             persona = release.tasks[task_id].user_persona
-            personas[task_id] = [text for _, text in _leaves(persona)]
+            if persona:
+                self._personas.setdefault(compact_json(persona), []).append(task_id)
+                told[task_id] = [text for _, text in _leaves(persona) if len(squeezed(text)) >= LENGTH]
         self._near = NearIndex(self._texts, NEAR_SHARE)
-        self._personas = NearIndex(personas, PERSONA_SHARE)
+        self._near_personas = NearIndex(told, PERSONA_SHARE)
         self._plain = {key: squeezed(text) for key, text in self._texts.items()}
 
     def _add_texts(self, release: Release, task_id: int) -> None:
@@ -161,8 +172,19 @@ class _Held:
         for field, value in leaves:
             yield from self._named(number, field, value)
             yield from self._told(number, field, value)
-        for task_id, share in self._personas.contained_in("\n".join(text for _, text in leaves)):
+        for task_id, share in sorted(self._shown_personas(row, leaves).items()):
             yield self._hit(number, "", "persona", task_id, share)
+
+    def _shown_personas(self, row: Row, leaves: Sequence[tuple[str, str]]) -> dict[int, float]:
+        """Personas that stand in the row as an object, or of which its texts hold nearly every entry."""
+        text = "\n".join(text for _, text in leaves)
+        found = {
+            task_id: share
+            for task_id, share in self._near_personas.contained_in(text)
+            if self._near_personas.size(task_id) >= _SMALLEST_PERSONA
+        }
+        same = (self._personas.get(compact_json(item), ()) for item in _objects(row))
+        return {**found, **dict.fromkeys(chain.from_iterable(same), 1.0)}
 
     def _hit(self, row: int, field: str, kind: str, task_id: int, share: float) -> ContaminationHit:
         return ContaminationHit(row, field, kind, task_id, self.split_of[task_id], round(share, 4))
@@ -220,9 +242,24 @@ def _leaves(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
             yield from _inside(text, field)
 
 
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Every object in a JSON value, also inside strings that are JSON."""
+    if isinstance(value, Mapping):
+        yield value
+        yield from _objects(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _objects(item)
+    elif isinstance(value, str) and value[:1] in ("{", "["):
+        yield from _objects(_json(value))
+
+
 def _inside(text: str, field: str) -> Iterator[tuple[str, str]]:
+    yield from _leaves(_json(text), field)
+
+
+def _json(text: str) -> Any:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return
-    yield from _leaves(value, field)
+        return None

@@ -14,7 +14,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from shopsim_env.text.normalize import fold
 
-_LENGTH = 3
+LENGTH = 3
 _SIGNS = re.compile(r"[\W_]+")
 # Shares are fractions of small integers; this keeps 0.7 * 10 from being 7.000000000000001.
 _EPSILON = 1e-9
@@ -31,9 +31,9 @@ def squeezed(text: str) -> str:
 def triples(text: str) -> frozenset[str]:
     """Distinct runs of three characters of the squeezed text; the text itself when it is shorter."""
     plain = squeezed(text)
-    if len(plain) <= _LENGTH:
+    if len(plain) <= LENGTH:
         return frozenset([plain]) if plain else frozenset()
-    return frozenset(plain[at : at + _LENGTH] for at in range(len(plain) - _LENGTH + 1))
+    return frozenset(plain[at : at + LENGTH] for at in range(len(plain) - LENGTH + 1))
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -158,6 +158,13 @@ def a_task_in_a_product(body: str) -> str:
     return f"UPDATE product SET body = json_set(body, '$.{body}', 'x') WHERE id = 1"
 
 
+SHARED_USER = {"project/train, project/val": {"user_id": {"values": 1, "task_ids": [0, 2]}}}
+
+
+def another_excluded_product(rows: list[dict[str, Any]]) -> None:
+    rows.append(rows[0] | {"asin": "700000000003"})
+
+
 def buys_another_colour(witnesses: list[dict[str, Any]]) -> None:
     """The first list that wins no longer does: it buys sand instead of misty blue."""
     won = next(witness for witness in witnesses if witness["actions"])
@@ -203,6 +210,48 @@ FAULTS: list[tuple[str, str, Callable[[Path, Path], None]]] = [
     ("split/train", "train_matches_manifest", edit_json(set_at("task_ids", [0, 2]))),
     ("split/val", "val_matches_manifest", edit_json(set_at("task_ids", [2]))),
     ("split/test", "test_matches_manifest", edit_json(set_at("task_ids_sha256", "0" * 64))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[0].update(code="odd"))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[0].update(asin="9"))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[0].update(task_id=2))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[-1].update(task_id=None))),
+    ("audit", "excluded_products_are_found", edit_parquet(lambda rows: rows.pop(0))),
+    ("audit", "excluded_products_are_found", edit_parquet(another_excluded_product)),
+    ("exclusion_lineage", "every_exclusion_has_a_lineage", edit_json(lambda _: [])),
+    ("exclusion_lineage", "every_exclusion_has_a_lineage", edit_json(set_at("0.task_ids", []))),
+    ("exclusion_lineage", "every_exclusion_has_a_lineage", edit_json(set_at("0.axes", []))),
+    ("task_labels", "every_graded_fact_labelled", edit_parquet(lambda rows: rows.pop())),
+    (
+        "task_labels",
+        "every_graded_fact_labelled",
+        edit_parquet(lambda rows: rows.append(rows[0] | {"task_id": 9})),
+    ),
+    (
+        "task_labels",
+        "every_graded_fact_labelled",
+        edit_parquet(lambda rows: rows[0].update(option_labels=[])),
+    ),
+    (
+        "task_labels",
+        "every_graded_fact_labelled",
+        edit_parquet(lambda rows: rows[0].update(budget_label="odd")),
+    ),
+    (
+        "clean_splits",
+        "clean_splits_lack_exactly_the_quarantined",
+        edit_json(set_at("quarantined_task_ids", [])),
+    ),
+    (
+        "clean_splits",
+        "clean_splits_lack_exactly_the_quarantined",
+        edit_json(set_at("quarantined_task_ids", [0, 3])),
+    ),
+    (
+        "clean_splits",
+        "clean_splits_lack_exactly_the_quarantined",
+        edit_json(set_at("splits.project/train_clean", [0])),
+    ),
+    ("clean_splits", "clean_splits_lack_exactly_the_quarantined", edit_json(set_at("splits.odd_clean", []))),
+    ("contamination", "project_splits_share_nothing", edit_json(set_at("shared", SHARED_USER))),
     ("search_index", "index_manifest_fits", edit_sql("UPDATE manifest SET payload = '{}'")),
     ("search_index", "index_manifest_fits", edit_sql("UPDATE product SET body = '{}' WHERE id = 1")),
     ("search_index", "documents_match_products", edit_sql("DELETE FROM products WHERE rowid = 2")),
