@@ -83,6 +83,7 @@ def talk_info(talk: Talk, *, ended: bool) -> dict[str, Any]:
     info: dict[str, Any] = {
         "questions": len(talk.exchanges),
         "unrecognised": sum(exchange.intent == "unrecognised" for exchange in talk.exchanges),
+        "refused_wordings": sum(bool(exchange.worded.problem) for exchange in talk.exchanges),
         "objected": talk.objected,
         "confirmed": talk.confirmed,
         "last": _exchange(talk.exchanges[-1]) if talk.exchanges else None,
