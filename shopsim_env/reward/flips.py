@@ -106,7 +106,10 @@ def flip_options(product: Product, selected: Mapping[str, str], goal: Goal, opti
     if was_met:
         values = list(_other_values(product, selected))
     else:
-        values = [pair for wanted in goal.options for pair in options_that_fit(wanted, product, option_match)]
+        fitting = [options_that_fit(wanted, product, option_match) for wanted in goal.options]
+        if not all(fitting):
+            return None
+        values = [pair for pairs in fitting for pair in pairs]
     for tried, change in enumerate(_changes(values)):
         if tried == MOST_SELECTIONS:
             return (Change("too_many_choices"),)

@@ -19,7 +19,7 @@ PERSONA_VIEWS = ("default", "without_searches")
 """What `ShopEnv(persona_view=...)` may be."""
 
 USER_ID_NAMES = frozenset({"userid", "user_id", "用户id", "用户_id"})
-_REASONING = ("reason", "推理")
+_REASONING = ("reason", "推理", "理由", "原因", "依据")
 _TIME_ENDINGS = ("时间", "日期", "timestamp", "_at", "_time")
 _MOMENT = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}[0-9:.Z+\-]*[,\s]*")
 _SEARCHES = ("搜索", "search")
