@@ -36,8 +36,8 @@ from shopsim_env.shop.feedback import REASONS
 
 SAMPLE = Path(__file__).resolve().parents[1] / "data" / "samples" / "sample.raw.json.gz"
 KEPT, TOLD, FULL = "canarykept", "canarytold", "canaryfull"
-"""Canaries that nobody may see; those of targets, which a shopper tells when asked; and those of the full text
-of persona tasks, which the standard mode shows as the request."""
+"""Canaries that nobody may see; those of targets, which a shopper tells when asked; those of the full text of
+persona tasks, which the standard mode shows as the request."""
 
 PAGES = {"search_home", "search_results", "product_detail", "terminal"}
 MODES: tuple[dict[str, Any], ...] = (
@@ -124,6 +124,7 @@ class Canaries:
 
     @property
     def every(self) -> tuple[str, ...]:
+        """All of them."""
         return (*self.told, *self.full, *self.kept)
 
 

@@ -8,9 +8,9 @@ raises and is never an invalid step (contract 3, 7.11).
 import random
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from shopsim_env.dialogue.shopper import Talk
 from shopsim_env.dialogue.wording import TemplateWording, Wording
@@ -41,14 +41,13 @@ __all__ = ["FORCED_ENDS", "TASK_MODES", "Reset", "ShopEnv", "Step"]
 FORCED_ENDS = ("action_limit", "generation_length")
 
 
-@dataclass(frozen=True, slots=True)
-class _Episode:
+class _Episode(NamedTuple):
     """A whole episode as one value; committing a step replaces it."""
 
     task_id: int
-    page: Page = field(default_factory=SearchHome)
+    page: Page = SearchHome()
     talk: Talk | None = None
-    count: int = 0
+    actions: int = 0
     feedback: Feedback | None = None
     invalid: int = 0
     invalid_run: int = 0
@@ -60,7 +59,7 @@ class _Episode:
             self.task_id,
             turn.page,
             talk,
-            self.count + 1,
+            self.actions + 1,
             turn.feedback,
             self.invalid if valid else self.invalid + 1,
             0 if valid else self.invalid_run + 1,
@@ -272,7 +271,7 @@ class ShopEnv:
         following = episode.after(turn, talk)
         if turn.bought is not None:
             return self._buy(following, turn.bought)
-        if following.count >= self._options.max_actions or following.invalid_run == self._options.max_invalid:
+        if following.actions >= self._options.max_actions or following.invalid_run == self._options.max_invalid:
             return self._force_end(following, "action_limit")
         return self._commit(following)
 
@@ -307,7 +306,7 @@ class ShopEnv:
 
     def _force_end(self, episode: _Episode, reason: str) -> Step:
         detail = unpurchased_detail(reason, self._options.option_match)
-        return self._commit(replace(episode, page=Terminal()), reason, detail)
+        return self._commit(episode._replace(page=Terminal()), reason, detail)
 
     def _commit(
         self,
@@ -319,7 +318,7 @@ class ShopEnv:
         """Builds everything that is returned, then makes `episode` the current one."""
         state, text = self._state(episode)
         counts: dict[str, Any] = {
-            "action_count": episode.count,
+            "action_count": episode.actions,
             "max_actions": self._options.max_actions,
             "invalid_actions": episode.invalid,
             "consecutive_invalid": episode.invalid_run,

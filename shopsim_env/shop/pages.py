@@ -175,6 +175,8 @@ def offers(page: Page, value: str) -> bool:
             if value in axis.labels and (index < 0 or axis.labels[index] != value):
                 return True
         return value == BUY and -1 not in page.chosen
+    if isinstance(page, SearchResults) and value in page.shown:
+        return True
     return value in clickable(page)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import builds
 
-from benchmarks.random_actions import KEPT, TOLD, Canaries, Findings, Listener, archives, plant, play
+from benchmarks.random_actions import FULL, KEPT, TOLD, Canaries, Findings, Listener, archives, plant, play
 from shopsim_env import load_release
 
 CANARIES = Canaries(
@@ -51,10 +51,8 @@ def test_canaries_stand_in_every_private_field() -> None:
     planted = list(plant(records))
     assert records == before
     persona, standard = planted[0], planted[2]
-    assert KEPT in persona["instructions"][0]["instruction"]
-    assert KEPT not in standard["instructions"][0]["instruction"], (
-        "the full text of a standard task is public"
-    )
+    assert persona["instructions"][0]["instruction"].endswith(FULL)
+    assert FULL not in standard["instructions"][0]["instruction"], "this text is public"
     for record in (persona, standard):
         assert KEPT in record["query"]
         assert TOLD in record["instructions"][0]["attributes"]
