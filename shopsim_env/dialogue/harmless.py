@@ -30,7 +30,9 @@ _SLOTS = {
     "budget": ("budget",),
 }
 # The ceiling that they make is read again afterwards.
-_MORE_WORDS = {"budget": "不超过 不要超过 不能超过 别超过 最高 最多 上限 上限是 控制在 以内 之内 以下"}
+_MORE_WORDS = {
+    "budget": "不超过 不要超过 不能超过 别超过 最高 最多 上限 上限是 控制在 以内 之内 以下 手头 只有"
+}
 _GAP = re.compile(r"\{[a-z]+\}")
 
 

@@ -271,7 +271,10 @@ class ShopEnv:
         following = episode.after(turn, talk)
         if turn.bought is not None:
             return self._buy(following, turn.bought)
-        if following.actions >= self._options.max_actions or following.invalid_run == self._options.max_invalid:
+        if (
+            following.actions >= self._options.max_actions
+            or following.invalid_run == self._options.max_invalid
+        ):
             return self._force_end(following, "action_limit")
         return self._commit(following)
 
