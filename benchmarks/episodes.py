@@ -78,7 +78,7 @@ def best(passes: int, work: Callable[[], int]) -> float:
 def in_empty_loops(passes: int, work: Callable[[], int]) -> float:
     """Cost of one unit of work, counted in rounds of an empty loop timed right before and after.
 
-    Rates on a shared machine change by a factor of two within minutes; this figure hardly does.
+    Rates on a shared machine change by a factor of two within minutes; this figure changes less.
     """
     costs = []
     for _ in range(passes):
