@@ -5,10 +5,11 @@ pyproject.toml). Types here never print their content.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shopsim_env.cache import BoundedCache
 from shopsim_env.canonical import compact_json
@@ -16,6 +17,9 @@ from shopsim_env.catalog.product import Product
 from shopsim_env.catalog.store import CatalogStore
 from shopsim_env.errors import ReleaseError, UnknownTaskError
 from shopsim_env.sqlite import ReadOnlyDatabase
+
+if TYPE_CHECKING:
+    from shopsim_env.reward.evidence import PurchaseEvidence
 
 _KEPT_GOALS = 4_096
 GRADES = ("W1", "W2", "W3")
@@ -124,6 +128,29 @@ class PrivateRelease:
             budget_upper=budget.upper,
             has_persona=bool(row[8]),
         )
+
+    def explain(
+        self, task_id: int, asin: str, selected: Mapping[str, str], *, option_match: str = "anchored"
+    ) -> "PurchaseEvidence":
+        """Why a purchase was scored as it was, with the smallest change that flips each component.
+
+        Args:
+            task_id: The task that was played.
+            asin: The bought product.
+            selected: Axis name to chosen value, as in `info["purchase"]["selected_options"]`.
+            option_match: The rule that the episode was scored by.
+
+        Raises:
+            UnknownTaskError: the task is not active in this release.
+            UsageError: unknown product, axis, value or option rule.
+        """
+        # Not at import: evidence is made after the end and needs every reward rule.
+        from shopsim_env.reward.evidence import explain_purchase
+        from shopsim_env.shop.pages import public_selection
+
+        product = self._catalog.product(asin)
+        chosen = public_selection(product, selected)
+        return explain_purchase(product, chosen, self.goal(task_id), option_match=option_match)
 
     def goals(self) -> Iterator[Goal]:
         """Every goal in ascending task id."""
