@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
@@ -10,17 +12,21 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, excluded_indices, task_rows
+from assets._inputs import document, findings, task_rows
 from assets._materialize import OWNERS, announce, bar_chart, table
+from assets._playable import playable_parts
 from assets.checks.modules import required_checks
-from assets.search import split_members
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
-from pipelines.stages.cleaning import inactive_tasks
+from pipelines.stages.audit.labels import read_labels
+from pipelines.stages.audit.public import public_marks
+from pipelines.stages.evidence import Evidence
 from pipelines.stages.nouns import read_nouns
+from pipelines.stages.published_figures import OK, compare_figures
 from pipelines.stages.release import (
     EXPORTS,
+    PUBLISHED_NAMES,
     Provenance,
     ReleaseParts,
     ReleaseReport,
@@ -32,6 +38,7 @@ from shopsim_env.release import layout
 RELEASE = code_version("release", "pipelines.stages.release")
 PARENTS = (
     "raw_products",
+    "human_exclusions",
     "task_ids",
     "price_axis_exclusions",
     "price_annotations",
@@ -39,13 +46,19 @@ PARENTS = (
     "clean_manifest",
     "source_splits",
     "title_nouns",
+    "audit",
+    "task_labels",
+    "exclusion_lineage",
     "persona_splits",
     "split/train",
     "split/val",
     "split/test",
+    "clean_splits",
+    "contamination",
     "search_index",
     "search_arrays",
     "search_baseline",
+    "witnesses",
 )
 
 
@@ -53,13 +66,8 @@ PARENTS = (
 # an artifact whose own inputs have moved on, so nothing can go stale between them. The drift report is no
 # part of a release, but it compares with the last one, so it comes before the next.
 LEAVES = (
-    "annotation_drift",
-    "clean_manifest",
-    "title_nouns",
-    "split/train",
-    "split/val",
-    "split/test",
-    "search_baseline",
+    *("clean_manifest", "exclusion_lineage", "contamination", "search_baseline", "witnesses"),
+    *("split/train", "split/val", "split/test", "annotation_drift"),
 )
 
 
@@ -79,7 +87,7 @@ def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     announce(work, "release", report.counts["products"], report.manifest_sha256, seconds)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(report.manifest_sha256),
-        metadata={**_metadata(work.settings.name, report), "seconds": seconds},
+        metadata={**_metadata(work.settings.name, report), **_published(work), "seconds": seconds},
     )
 
 
@@ -99,7 +107,7 @@ def _publish(work: Workspace) -> ReleaseReport:
     settings, tools = work.settings, tool_versions(pyarrow=pa.__version__)
     return publish_release(
         _parts(work),
-        Provenance(settings.name, settings.licence, _assets(judged), tools),
+        Provenance(settings.name, settings.licence, _assets(judged), tools, work.exclusions.identity()),
         root=work.releases,
         out=work.out,
         force=work.force,
@@ -129,21 +137,40 @@ def _metadata(name: str, report: ReleaseReport) -> dict[str, Any]:
     }
 
 
+def _published(work: Workspace) -> dict[str, Any]:
+    """The data set's published figures, expected and found; empty where it has none."""
+    files = {name: work.store.path(asset) for name, asset in PUBLISHED_NAMES.items()}
+    figures = compare_figures(work.settings.published, files)
+    if not figures:
+        return {}
+    verdicts = Counter(figure.status for figure in figures)
+    rows = [{name: str(value) for name, value in asdict(figure).items()} for figure in figures]
+    return {
+        "published_figures": dg.MetadataValue.md(table(rows, len(rows))),
+        "published_figures_reproduced": verdicts[OK],
+        "published_figures_by_verdict": dg.MetadataValue.json(dict(sorted(verdicts.items()))),
+    }
+
+
 def _parts(work: Workspace) -> ReleaseParts:
+    clean, found = document(work, "clean_splits"), findings(work)
+    labels = list(read_labels(work.store.path("task_labels")))
     nouns = read_nouns(work.store.path("title_nouns"))
     return ReleaseParts(
-        catalog=work.store.path("search_index"),
-        search_arrays=work.store.path("search_arrays"),
-        title_nouns=nouns.nouns,
+        playable=playable_parts(work, nouns),
         tagger={
             "name": nouns.tagger_name,
             "version": nouns.tagger_version,
             "fingerprint": nouns.tagger_fingerprint,
         },
-        cleaned=work.store.path("cleaned_v2"),
-        splits=split_members(work),
-        inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
-        metrics=document(work, "search_baseline"),
+        witnesses=work.store.path("witnesses"),
+        metrics={
+            **document(work, "search_baseline"),
+            "audit": clean["counts"],
+            "contamination": document(work, "contamination"),
+        },
+        marks=public_marks(found, labels, clean["quarantined_task_ids"]),
+        evidence=Evidence(found, labels, document(work, "exclusion_lineage"), task_rows(work)),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )
 

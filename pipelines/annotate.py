@@ -16,9 +16,10 @@ from pipelines.resources.workspace import Workspace
 from pipelines.settings import AnnotationSettings
 from pipelines.stages.annotation.persona_tasks import PersonaTask, persona_tasks
 from pipelines.stages.annotation.plan import Plan
+from pipelines.stages.human_exclusions import HUMAN_EXCLUSION
 from pipelines.stages.ingest import iter_records, read_archive
 from pipelines.stages.price_axes import excluded_products, find_exclusions
-from pipelines.stages.task_ids import assign_task_ids
+from pipelines.stages.task_ids import assign_task_ids, set_aside
 from shopsim_env.errors import ShopSimError
 
 
@@ -70,6 +71,12 @@ def annotation_job(
 
 def eligible_tasks(work: Workspace) -> tuple[str, list[PersonaTask]]:
     """Hash of the raw archive, and its active persona tasks, by the same stages as in a build."""
+    if work.cleaned_manifest is not None:
+        raise ConfigError(
+            f"data set {work.settings.name}: expected a raw archive, found a cleaned one, which has its "
+            "annotations already; give the raw archive with --raw and another --dataset",
+            code="source_unclear",
+        )
     with TemporaryDirectory(prefix="shopsim-annotate-") as folder:
         rows = Path(folder) / "raw_products.parquet"
         report = read_archive(
@@ -78,9 +85,10 @@ def eligible_tasks(work: Workspace) -> tuple[str, list[PersonaTask]]:
             lenient=work.settings.lenient,
             expected_sha256=work.settings.archive_sha256,
         )
-        tasks = assign_task_ids(iter_records(rows))
-        excluded = excluded_products(find_exclusions(iter_records(rows), tasks))
-        return report.archive_sha256, persona_tasks(iter_records(rows), tasks, excluded)
+        numbered = assign_task_ids(iter_records(rows))
+        tasks = set_aside(numbered, work.exclusions.tasks, HUMAN_EXCLUSION)
+        exclusions = find_exclusions(iter_records(rows), tasks, work.exclusions.asins)
+        return report.archive_sha256, persona_tasks(iter_records(rows), tasks, excluded_products(exclusions))
 
 
 def import_files(job: AnnotationJob, files: Sequence[Path]) -> dict[str, dict[str, int]]:

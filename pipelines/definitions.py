@@ -2,13 +2,13 @@
 
 import dagster as dg
 
-from assets import annotations, catalog, cleaned, release, search, splits
+from assets import annotations, audit, catalog, cleaned, release, search, splits, witnesses
 from assets.checks.modules import CHECK_MODULES
 from pipelines.jobs import build_release, reannotate
 from pipelines.resources.workspace import WorkspaceResource
 from pipelines.schedules import weekly_reannotation
 
-ASSET_MODULES = [catalog, annotations, cleaned, splits, search, release]
+ASSET_MODULES = [catalog, annotations, cleaned, audit, splits, search, witnesses, release]
 
 
 def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:

@@ -14,9 +14,7 @@ build_release = dg.define_asset_job(
 
 reannotate = dg.define_asset_job(
     REANNOTATE,
-    selection=dg.AssetSelection.assets(
-        "raw_products", "task_ids", "price_axis_exclusions", "price_annotations", "annotation_drift"
-    ),
+    selection=dg.AssetSelection.assets("annotation_drift").upstream(),
     description="Plans persona prices anew, asks what is missing, invalidated or expired, reports the drift.",
     executor_def=dg.in_process_executor,
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -20,12 +21,16 @@ from pipelines.settings import (
     AnnotationSettings,
     AnnotatorSettings,
     DatasetSettings,
+    ProjectSplits,
     adhoc_dataset,
     configured_datasets,
     load_annotation,
     load_dataset,
 )
 from pipelines.stages.annotation.prompt import PROMPT_SHA256
+from pipelines.stages.cleaned_source import AUDIT_NAME
+from pipelines.stages.human_exclusions import HumanExclusions, load_exclusions
+from shopsim_env.canonical import sha256_text
 
 ANSWERS_NAME = "price_annotations.jsonl"
 ProgressCallback = Callable[[int, int], None]
@@ -42,8 +47,10 @@ class Workspace:
     annotation: AnnotationSettings
     store: ArtifactStore
     archive: Path
+    cleaned_manifest: Path | None
     annotations: Path | None
     answers: Path
+    exclusions: HumanExclusions
     releases: Path
     out: Path | None
     force: bool
@@ -66,10 +73,13 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     dataset: str = "sample"
     raw: str | None = None
+    from_cleaned: str | None = None
+    manifest: str | None = None
     annotations: str | None = None
     lenient: bool | None = None
     runtime_regex_task_ids: list[int] = []  # noqa: RUF012 - a pydantic field, copied per instance
     runtime_regex_all: bool = False
+    project_splits: dict[str, int] = {}  # noqa: RUF012 - a pydantic field, copied per instance
     out: str | None = None
     force: bool = False
     show_progress: bool = False
@@ -84,13 +94,18 @@ class WorkspaceResource(dg.ConfigurableResource):
         annotation = load_annotation(self._annotation_config())
         settings = self._settings(annotation)
         recorded = settings.recorded_annotations
+        exclusions = load_exclusions(Path(self.configs_root or CONFIGS), settings.name)
+        # An edited list makes every artifact stale, as an edited setting does.
+        digest = sha256_text(settings.digest() + exclusions.sha256())
         return Workspace(
             settings=settings,
             annotation=annotation,
-            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, settings.digest()),
+            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, digest),
             archive=ROOT / settings.archive,
+            cleaned_manifest=ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None,
             annotations=ROOT / recorded if recorded else None,
             answers=Path(self.cache_root or CACHE) / ANSWERS_NAME,
+            exclusions=exclusions,
             releases=Path(self.releases_root or RELEASES) / settings.name,
             out=ROOT / self.out if self.out else None,
             force=self.force,
@@ -107,20 +122,24 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     def _settings(self, annotation: AnnotationSettings) -> DatasetSettings:
         configs = Path(self.configs_root or CONFIGS)
-        if self.raw is None or self.dataset in configured_datasets(configs):
+        source = self._source()
+        if source is None or self.dataset in configured_datasets(configs):
             settings = load_dataset(configs, self.dataset)
         else:
-            settings = adhoc_dataset(self.dataset, Path(self.raw))
+            settings = adhoc_dataset(self.dataset, Path(source))
+        if self.manifest is not None:
+            # Its annotations lie beside it; those of the raw archive may be of another recording.
+            settings = settings.model_copy(update={"annotations": self._audit_beside(Path(self.manifest))})
         listed = "all" if self.runtime_regex_all else tuple(self.runtime_regex_task_ids) or None
         changes = {
-            "archive": self.raw,
+            "archive": source,
+            "cleaned_manifest": self.manifest,
             "annotations": self.annotations,
             "lenient": self.lenient,
             "runtime_regex_task_ids": listed,
         }
-        settings = settings.model_copy(
-            update={key: value for key, value in changes.items() if value is not None}
-        )
+        kept = {key: value for key, value in changes.items() if value is not None}
+        settings = settings.model_copy(update=kept | {"project_splits": self._project_splits(settings)})
         if settings.recorded_annotations is not None:
             return settings
         asked = AnnotatorSettings(
@@ -128,3 +147,26 @@ class WorkspaceResource(dg.ConfigurableResource):
         )
         # Part of the settings' digest: answers of two models never meet in a release.
         return settings.model_copy(update={"annotator": asked})
+
+    def _project_splits(self, settings: DatasetSettings) -> ProjectSplits:
+        """The configured policy with the values that this run replaces."""
+        policy = settings.project_splits.model_dump() | self.project_splits
+        try:
+            return ProjectSplits.model_validate(policy)
+        except ValidationError as error:
+            problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
+            raise ConfigError(f"project splits: {problems}", code="bad_sizes") from None
+
+    def _source(self) -> str | None:
+        """The archive that this run names, if any."""
+        if (self.from_cleaned is None) != (self.manifest is None) or (self.from_cleaned and self.raw):
+            raise ConfigError(
+                "expected --raw FILE, or --from-cleaned FILE together with --manifest FILE, found others",
+                code="source_unclear",
+            )
+        return self.from_cleaned or self.raw
+
+    @staticmethod
+    def _audit_beside(manifest: Path) -> str | None:
+        path = manifest.with_name(AUDIT_NAME)
+        return str(path) if (ROOT / path).is_file() else None
