@@ -171,6 +171,7 @@ def test_answers_survive_a_changed_archive_by_import(
 def test_a_request_to_end_stores_what_is_in_flight_and_reports(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    before = signal.getsignal(signal.SIGTERM)
     with LlmStub(delay_s=0.2) as stub:
 
         def terminate() -> None:
@@ -186,7 +187,7 @@ def test_a_request_to_end_stores_what_is_in_flight_and_reports(
         answered = sum(stub.log.answered.values())
         assert 5 <= answered == len(stub.log.arrivals) < 40
     assert f"stopped: {answered} answers stored" in capsys.readouterr().out
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 class Terminal(io.StringIO):

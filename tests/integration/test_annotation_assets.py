@@ -7,12 +7,13 @@ from typing import Any
 import dagster as dg
 import pytest
 from annotating import KEY, KEY_NAME, settings_file
-from builds import CANARY_FULL, build, config, record, task, write_records
+from builds import CANARY_FULL, config, record, task, write_records
 from llm_stub import LlmStub
 from places import ROOT
 
 from pipelines.definitions import defs
 from pipelines.jobs import REANNOTATE
+from pipelines.resources.workspace import WorkspaceResource
 from pipelines.schedules import reannotation_config, reannotation_schedule
 from pipelines.settings import ReannotationSettings, load_annotation
 from shopsim_env.release import layout
@@ -130,35 +131,41 @@ def test_a_refusing_endpoint_fails_the_run_without_telling_the_key(tmp_path: Pat
     check_private(run)
 
 
-def test_listed_fallbacks_are_recorded_in_the_artifact_and_the_release(tmp_path: Path) -> None:
-    with LlmStub({1: ["invented"] * 9}) as stub:
-        paid = {"confirm_paid_api": True}
-        run = reannotate(tmp_path, stub, paid, runtime_regex_task_ids=[1])
+def test_listed_fallbacks_are_recorded_and_not_asked(tmp_path: Path) -> None:
+    with LlmStub() as stub:
+        run = reannotate(tmp_path, stub, {"confirm_paid_api": True}, runtime_regex_task_ids=[1])
         assert run.result.success
         assert {arrival.task_id for arrival in stub.log.arrivals} == {0, 2, 3}
-        fields = {"raw": tmp_path / "raw.json.gz", "annotation_config": tmp_path / "annotation.toml"}
-        report = build(tmp_path, runtime_regex_all=False, runtime_regex_task_ids=[1], **fields)
-        assert report.ok, report.problems
     left = run.artifact("persona_price_annotations.v2.json")[1]
     assert (left["kind"], left["missing_source_field"]) == ("runtime_regex_fallback", "instruction_simple")
-    release = Path(str(report.release))
-    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
-    assert manifest["counts"]["runtime_budget_persona_tasks"] == 1
-    cleaned = json.loads((release / layout.CLEAN_MANIFEST_EXPORT).read_text(encoding="utf-8"))
-    assert cleaned["persona_runtime_regex_task_ids"] == [1]
-    assert (cleaned["model"], len(cleaned["prompt_sha256"])) == ("m", 64)
-    check_moved(tmp_path, fields)
+    check_moved(tmp_path)
 
 
-def check_moved(folder: Path, fields: dict[str, Path]) -> None:
-    """Another ceiling than in that release is reported as moved, by id, kind and amount."""
+def test_answers_of_two_models_never_meet_in_a_release(tmp_path: Path) -> None:
+    write_records(tmp_path / "raw.json.gz", records())
+    digests = set()
+    for model in ("m", "n"):
+        path = settings_file(tmp_path / "annotation.toml", "http://127.0.0.1:9/v1", model=model)
+        fields = config(tmp_path, raw=tmp_path / "raw.json.gz", annotation_config=path)
+        settings = WorkspaceResource(**fields).open().settings
+        assert (settings.annotator.model, len(settings.annotator.prompt_sha256)) == (model, 64)
+        digests.add(settings.digest())
+    assert len(digests) == 2, "the store refuses to mix artifacts of different settings"
+
+
+def check_moved(folder: Path) -> None:
+    """Another ceiling than in the last release is reported as moved, by id, kind and amount."""
+    last = folder / "releases" / "small" / "current" / layout.ANNOTATIONS_EXPORT
+    last.parent.mkdir(parents=True)
+    artifacts = folder / "artifacts" / "small"
+    last.write_bytes((artifacts / "persona_price_annotations.v2.json").read_bytes())
     cache = folder / "cache" / "price_annotations.jsonl"
     lines = [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
     changed = next(line for line in lines if line["task_id"] == 0)
     changed["annotation"] |= {"kind": "approximate_upper"}
     with cache.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(changed, ensure_ascii=False) + "\n")
-    run = Run(folder, {}, runtime_regex_task_ids=[1], annotation_config=fields["annotation_config"])
+    run = Run(folder, {}, runtime_regex_task_ids=[1], annotation_config=folder / "annotation.toml")
     assert run.result.success, "a warning stops nothing"
     drift = run.artifact("annotation_drift.json")["changes"]
     assert drift["kinds"] == {"hard_upper > approximate_upper": 1}
