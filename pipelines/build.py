@@ -20,12 +20,16 @@ from pipelines.stages.published_json import read_json
 
 @dataclass(frozen=True)
 class StageResult:
-    """One materialized asset: records, SHA-256 of what was written, seconds of work (checks apart)."""
+    """One materialized asset: records, SHA-256 of its file, seconds of work (checks apart).
+
+    `unchanged`: nothing was written, because everything that it comes from is proven to be the same.
+    """
 
     asset: str
     rows: int
     sha256: str
     seconds: float
+    unchanged: bool
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class BuildReport:
     stages: list[StageResult]
     checks_passed: int
     checks_failed: int
+    checks_unchanged: int = 0
     release: str | None = None
     release_id: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -90,6 +95,7 @@ def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.Dagst
         stages=list(_stages(events)),
         checks_passed=sum(check.passed for check in checks),
         checks_failed=sum(not check.passed for check in checks),
+        checks_unchanged=sum(bool(check.metadata["unchanged"].value) for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
         metrics=_baseline(workspace, events),
@@ -104,7 +110,7 @@ def check_inputs(workspace: Workspace) -> None:
     Raises:
         ConfigError: names the file and the option that gives another.
     """
-    named = {"--raw": workspace.archive, "--annotations": workspace.annotations}
+    named = {"--raw": workspace.files.archive, "--annotations": workspace.files.annotations}
     for option, path in named.items():
         if path is not None and not path.is_file():
             raise ConfigError(
@@ -143,7 +149,9 @@ def _stages(events: list[dg.DagsterEvent]) -> Iterator[StageResult]:
             for name, item in event.step_materialization_data.materialization.metadata.items()
         }
         asset = event.asset_key.to_user_string() if event.asset_key else ""
-        yield StageResult(asset, values["dagster/row_count"], values["sha256"], values["seconds"])
+        yield StageResult(
+            asset, values["dagster/row_count"], values["sha256"], values["seconds"], values["unchanged"]
+        )
 
 
 def _release_metadata(events: list[dg.DagsterEvent]) -> dict[str, Any]:

@@ -42,6 +42,9 @@ def _register_build(subparsers: Any) -> None:
     parser.add_argument("--out", metavar="DIR", help="release folder (default: data/releases/NAME/...)")
     parser.add_argument("--data", metavar="DIR", help="folder for artifacts and releases (default: data)")
     parser.add_argument("--force", action="store_true", help="allow --out to replace another release")
+    parser.add_argument(
+        "--rerun", action="store_true", help="write every stage and run every check anew, changed or not"
+    )
     add_common(parser)
     parser.set_defaults(handler=_build)
 
@@ -103,6 +106,7 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
         "runtime_regex_all": "all" in listed,
         "runtime_regex_task_ids": [_task_id(text) for text in listed if text != "all"],
         "force": arguments.force,
+        "rerun": arguments.rerun,
         "show_progress": not arguments.json,
     }
     for name in ("raw", "annotations", "out"):

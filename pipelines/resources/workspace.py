@@ -14,24 +14,60 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.memo import Memos
 from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
+from pipelines.resources.reads import Reads, noted, setting_digests
+from pipelines.resources.tagger import load_tagger
 from pipelines.settings import DatasetSettings, adhoc_dataset, configured_datasets, load_dataset
+from shopsim_env.canonical import sha256_file
+from shopsim_env.text.nouns import Tagger
 
 ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Files:
+    """Files outside the artifact store that a run reads."""
+
+    archive: Path
+    annotations: Path | None
+
+
+@dataclass(frozen=True, slots=True)
 class Workspace:
-    """Resolved settings and folders of one run."""
+    """Resolved settings and folders of one asset or check in a run; notes in `reads` what is asked for."""
 
     settings: DatasetSettings
     store: ArtifactStore
-    archive: Path
-    annotations: Path | None
+    reads: Reads
+    memos: Memos
+    files: Files
     releases: Path
     out: Path | None
     force: bool
+    rerun: bool
     show_progress: bool
+
+    @property
+    def archive(self) -> Path:
+        """The raw archive; its content counts as an input of whoever asks."""
+        self._note("archive")
+        return self.files.archive
+
+    @property
+    def annotations(self) -> Path | None:
+        """The recorded annotations; their content counts as an input of whoever asks."""
+        self._note("annotations")
+        return self.files.annotations
+
+    def tagger(self) -> Tagger:
+        """The configured tagger; its fingerprint counts as an input of whoever asks."""
+        tagger = load_tagger(self.settings.tagger)
+        self.reads.outside["tagger"] = tagger.fingerprint
+        return tagger
+
+    def _note(self, name: str) -> None:
+        self.reads.outside[name] = outside_digest(name, self.files, self.settings)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ProgressCallback]:
@@ -45,6 +81,15 @@ class Workspace:
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def outside_digest(name: str, files: Files, settings: DatasetSettings) -> str:
+    """Present digest of an input outside the store: `archive`, `annotations` or `tagger`; "" for no file."""
+    if name == "tagger":
+        return load_tagger(settings.tagger).fingerprint
+    path = {"archive": files.archive, "annotations": files.annotations}[name]
+    # The name counts too: whether a file is unpacked depends on it.
+    return f"{path.name} {sha256_file(path)}" if path is not None and path.is_file() else ""
+
+
 class WorkspaceResource(dg.ConfigurableResource):
     """Data set and folders of a run. Every field can be set in the launchpad or by `shopsim build`."""
 
@@ -56,6 +101,7 @@ class WorkspaceResource(dg.ConfigurableResource):
     runtime_regex_all: bool = False
     out: str | None = None
     force: bool = False
+    rerun: bool = False
     show_progress: bool = False
     configs_root: str | None = None
     artifacts_root: str | None = None
@@ -63,15 +109,21 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     def open(self) -> Workspace:
         """Resolves the configuration; paths are relative to the repository root."""
-        settings = self._settings()
+        settings, reads = self._settings(), Reads()
+        digests = setting_digests(settings)
+        store = ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, digests, reads)
+        annotations = ROOT / settings.annotations if settings.annotations else None
+        files = Files(ROOT / settings.archive, annotations)
         return Workspace(
-            settings=settings,
-            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, settings.digest()),
-            archive=ROOT / settings.archive,
-            annotations=ROOT / settings.annotations if settings.annotations else None,
+            settings=noted(settings, reads),
+            store=store,
+            reads=reads,
+            memos=Memos(store, digests, lambda name: outside_digest(name, files, settings)),
+            files=files,
             releases=Path(self.releases_root or RELEASES) / settings.name,
             out=ROOT / self.out if self.out else None,
             force=self.force,
+            rerun=self.rerun,
             show_progress=self.show_progress,
         )
 

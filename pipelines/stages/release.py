@@ -19,6 +19,7 @@ from pipelines.errors import ConfigError
 from pipelines.stages.search_index import add_title_nouns
 from pipelines.stages.task_tables import write_task_tables
 from shopsim_env.canonical import pretty_json, sha256_file
+from shopsim_env.errors import ReleaseError
 from shopsim_env.release import layout
 from shopsim_env.release.manifest import is_release_folder, manifest_bytes, read_manifest, release_id
 from shopsim_env.release.verify import verify_content, verify_files
@@ -192,6 +193,21 @@ def _entry(staging: Path, name: str) -> dict[str, Any]:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_bytes(text.encode("utf-8"))
+
+
+def is_intact(root: Path, folder: str, manifest_sha256: str) -> bool:
+    """Whether `root/current` is this folder, with this manifest, and every file has the hash in it."""
+    current = root / CURRENT
+    if not current.is_symlink() or current.readlink() != Path(folder):
+        return False
+    manifest = root / folder / layout.MANIFEST
+    if not manifest.is_file() or sha256_file(manifest) != manifest_sha256:
+        return False
+    try:
+        verify_files(root / folder, read_manifest(root / folder))
+    except ReleaseError:
+        return False
+    return True
 
 
 def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool) -> None:
