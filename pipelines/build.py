@@ -11,7 +11,9 @@ import dagster as dg
 
 from pipelines.definitions import defs
 from pipelines.errors import ConfigError
+from pipelines.failure_text import CHECK_EVENT, problems_of
 from pipelines.jobs import BUILD_RELEASE
+from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
@@ -73,6 +75,7 @@ def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport
     workspace = WorkspaceResource(**config).open()
     check_inputs(workspace)
     with _only_build(workspace):
+        remove_debris(workspace.store.root, workspace.out.parent if workspace.out else workspace.releases)
         return _execute(config, workspace, instance)
 
 
@@ -87,7 +90,7 @@ def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.Dagst
     )
     events = list(result.all_events)
     release = _release_metadata(events)
-    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == _CHECK]
+    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == CHECK_EVENT]
     return BuildReport(
         ok=result.success,
         run_id=result.run_id,
@@ -100,7 +103,7 @@ def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.Dagst
         release_id=release.get("release_id"),
         metrics=_baseline(workspace, events),
         ingest=_ingest_report(workspace, events),
-        problems=[] if result.success else list(_problems(events)),
+        problems=[] if result.success else list(problems_of(events)),
     )
 
 
@@ -133,9 +136,6 @@ def _only_build(workspace: Workspace) -> Iterator[None]:
                 code="build_running",
             ) from error
         yield
-
-
-_CHECK = "ASSET_CHECK_EVALUATION"
 
 
 def _materializations(events: list[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
@@ -177,18 +177,3 @@ def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[
     if not _was_built("raw_products", events):
         return {}
     return read_report(workspace.store.path("raw_products")).as_dict()
-
-
-def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:
-    for event in events:
-        if event.event_type_value == _CHECK and not event.asset_check_evaluation_data.passed:
-            check = event.asset_check_evaluation_data
-            listed: Any = check.metadata["problems"].value
-            for problem in listed or ["failed"]:
-                yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"
-        elif event.is_step_failure:
-            failure = event.step_failure_data
-            if failure.user_failure_data is not None:
-                yield f"{event.step_key}: {failure.user_failure_data.description}"
-            elif failure.error is not None and failure.error.cls_name != "DagsterAssetCheckFailedError":
-                yield f"{event.step_key}: unexpected {failure.error.cls_name}; see this run in the Dagster UI"

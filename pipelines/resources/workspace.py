@@ -111,7 +111,7 @@ class WorkspaceResource(dg.ConfigurableResource):
         """Resolves the configuration; paths are relative to the repository root."""
         settings, reads = self._settings(), Reads()
         digests = setting_digests(settings)
-        store = ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, digests, reads)
+        store = ArtifactStore(self.artifacts() / settings.name, digests, reads)
         annotations = ROOT / settings.annotations if settings.annotations else None
         files = Files(ROOT / settings.archive, annotations)
         return Workspace(
@@ -126,6 +126,10 @@ class WorkspaceResource(dg.ConfigurableResource):
             rerun=self.rerun,
             show_progress=self.show_progress,
         )
+
+    def artifacts(self) -> Path:
+        """Folder of the artifacts of all data sets."""
+        return Path(self.artifacts_root or ARTIFACTS)
 
     def _settings(self) -> DatasetSettings:
         configs = Path(self.configs_root or CONFIGS)

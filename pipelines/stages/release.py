@@ -119,6 +119,8 @@ def publish_release(
     """
     parent = root if out is None else out.parent
     parent.mkdir(parents=True, exist_ok=True)
+    if out is not None:
+        restore_retired(out)
     staging = parent / f".building-{os.getpid()}"
     shutil.rmtree(staging, ignore_errors=True)
     try:
@@ -250,6 +252,19 @@ def check_replaceable(final: Path, *, force: bool) -> None:
             "Give another --out.",
             code="would_overwrite",
         )
+
+
+def restore_retired(final: Path) -> None:
+    """Puts a retired release back in its place, if a process was killed before it had put the new one there.
+
+    Args:
+        final: Folder of the release. When it is in place, retired ones are left by a kill and are removed.
+    """
+    for retired in sorted(final.parent.glob(f".retired-*-{final.name}")):
+        if final.exists():
+            shutil.rmtree(retired)
+        else:
+            retired.rename(final)
 
 
 def _sync_tree(root: Path) -> None:
