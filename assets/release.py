@@ -93,7 +93,8 @@ def _unchanged(work: Workspace, code: str) -> dict[str, Any] | None:
     kept = None if work.rerun or work.out else work.memos.recall("release", code)
     if kept is None or not is_intact(work.releases, kept["folder"], kept["sha256"]):
         return None
-    return dict(dg.deserialize_value(kept["metadata"], dict))
+    path = dg.MetadataValue.path(str(work.releases / kept["folder"]))  # the data folder may have moved
+    return {**dg.deserialize_value(kept["metadata"], dict), "release_path": path}
 
 
 def _published(

@@ -1,4 +1,4 @@
-"""`kill -9` of a build at random moments: nothing partial is ever visible, and the restart ends as if undisturbed.
+"""`kill -9` of a build at random moments: nothing partial is ever visible, and a restart ends undisturbed.
 
     .venv/bin/python -m benchmarks.kill_build [--kills N] [--seed S] [--json]
 
@@ -113,7 +113,7 @@ def inspect(folder: Path, allowed: list[dict[str, str]], tally: Tally) -> None:
 
 
 def prepare(work: Path) -> tuple[Path, Path, Path, float]:
-    """Undisturbed builds: of the sample, and of one with other settings, on which half of the chains start."""
+    """Undisturbed builds: of the sample, and with other settings, which half of the chains start on."""
     plain, other = work / "configs", work / "other-configs"
     for configs in (plain, other):
         shutil.copytree(CONFIGS, configs)

@@ -28,14 +28,13 @@ class ObserveConfig(dg.Config):
 @dg.op(description="Hashes the artifacts and the current release of each data set, and compares.")
 def hash_published_files(
     context: dg.OpExecutionContext, config: ObserveConfig, workspace: WorkspaceResource
-) -> None:
+) -> Iterator[dg.AssetObservation | dg.Output[None]]:
     """Fails with file, expected and found hash of everything that has drifted."""
     artifacts, releases = workspace.artifacts(), Path(workspace.releases_root or RELEASES)
     names = config.datasets or sorted(_built(artifacts) | _built(releases))
     states = {name: list(file_states(artifacts / name, releases / name)) for name in names}
     drifted = {name: [state for state in found if state.drifted] for name, found in states.items()}
-    for event in _observations(drifted):
-        context.log_event(event)
+    yield from _observations(drifted)
     metadata = _metadata(states, drifted)
     lines = [
         f"{name}/{state.file}: expected {state.expected[:12]}, found {state.found[:12]}"
@@ -47,7 +46,7 @@ def hash_published_files(
         text = f"published_files_drifted: {shown}. Build the data set again, or find out who changed it."
         raise dg.Failure(text, metadata=metadata, allow_retries=False)
     context.log.info(f"{sum(map(len, states.values()))} files of {len(names)} data sets are as written")
-    context.add_output_metadata(metadata)
+    yield dg.Output(None, metadata=metadata)
 
 
 def _built(root: Path) -> set[str]:

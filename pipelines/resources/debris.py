@@ -36,11 +36,10 @@ def remove_debris(artifacts: Path, releases: Path) -> list[str]:
 
 
 def _found(root: Path, pattern: re.Pattern[str]) -> Iterator[Path]:
-    for folder in (root, root / "meta", root / "meta" / "memo"):
-        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            match = pattern.fullmatch(path.name)
-            if match and not _lives(int(next(filter(None, match.groups())))):
-                yield path
+    for path in sorted([*root.glob("*"), *(root / "meta").rglob("*")]):
+        match = pattern.fullmatch(path.name)
+        if match and not _lives(int(next(filter(None, match.groups())))):
+            yield path
 
 
 def _lives(process: int) -> bool:

@@ -44,8 +44,9 @@ def file_states(artifacts: Path, releases: Path) -> Iterator[FileState]:
         artifacts: Folder of its artifacts; need not exist.
         releases: Folder of its releases; need not exist, or have a current one.
     """
-    for sidecar in sorted((artifacts / "meta").glob("*.json")):
-        if not sidecar.name.endswith(".checks.json"):
+    meta = artifacts / "meta"
+    for sidecar in sorted(meta.rglob("*.json")):
+        if not sidecar.name.endswith(".checks.json") and sidecar.parent != meta / "memo":
             yield _artifact(artifacts, sidecar)
     if (releases / _CURRENT).is_symlink():
         yield from _release(releases, (releases / _CURRENT).readlink().name)

@@ -19,6 +19,8 @@ from places import ROOT
 psycopg2 = pytest.importorskip("psycopg2", reason="needs the extra `postgres`")
 pytest.importorskip("dagster_postgres", reason="needs the extra `postgres`")
 
+pytestmark = pytest.mark.postgres
+
 CONFIG = ROOT / "configs" / "dagster" / "dagster-postgres.yaml"
 PASSWORD = secrets.token_hex(8)
 
