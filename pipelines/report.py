@@ -18,8 +18,8 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     yield f"data set {report.dataset}, Dagster run {report.run_id}"
     if report.stages:
         yield from _table(("stage", "rows", "sha256", "seconds", ""), _stage_rows(report))
-        passed = f"{report.checks_passed} passed ({report.checks_unchanged} unchanged)"
-        yield f"checks: {passed}, {report.checks_failed} failed"
+        counts = f"{report.checks_passed} passed, {report.checks_failed} failed"
+        yield f"checks: {counts}, {report.checks_unchanged} unchanged"
     yield from _ingest_lines(report.ingest)
     baseline = report.metrics.get("search_baseline", {})
     if baseline:
