@@ -6,7 +6,8 @@ Each kill hits a process of its own that runs what `shopsim build --dataset samp
 visible file must be one that an undisturbed build wrote, `current` must lead to a release that verifies in
 full, and the lock must be free. Kills come in chains of five in one folder, every second chain in a folder
 that already holds another release; then a build runs to its end and must give the release of an undisturbed
-one, byte for byte. Moments are uniform over the time that an undisturbed build takes.
+one, byte for byte. Killed builds do everything anew (`--rerun`), and moments are uniform over the time that an
+undisturbed build takes; one that ends before its moment is not counted as a kill.
 """
 
 import argparse
@@ -35,7 +36,7 @@ DATASET = "sample"
 
 @dataclass
 class Tally:
-    """What was counted. `moments`: what a killed process was writing; `problems` must stay empty."""
+    """What was counted. `kills`: processes that the signal ended. `moments`: what a killed process was writing; `problems` must stay empty."""
 
     kills: int = 0
     finished_first: int = 0
@@ -45,7 +46,7 @@ class Tally:
     problems: list[str] = field(default_factory=list)
 
 
-def start(folder: Path, configs: Path, home: Path) -> int:
+def start(folder: Path, configs: Path, home: Path, *, rerun: bool = False) -> int:
     """Forks a process that builds below `folder`; returns its number. Its exit code is 0 for a release."""
     process = os.fork()
     if process:
@@ -57,7 +58,7 @@ def start(folder: Path, configs: Path, home: Path) -> int:
         os.dup2(sink, 1)
         os.dup2(sink, 2)
         roots = {"artifacts_root": str(folder / "artifacts"), "releases_root": str(folder / "releases")}
-        report = run_build({"dataset": DATASET, "configs_root": str(configs), **roots})
+        report = run_build({"dataset": DATASET, "configs_root": str(configs), "rerun": rerun, **roots})
         code = 0 if report.ok else 1
     finally:
         os._exit(code)
@@ -139,7 +140,7 @@ def run(kills: int, seed: int, work: Path, say: Callable[[str], None]) -> Tally:
             shutil.copytree(earlier, folder, symlinks=True)
         allowed = [wanted, before] if number % 2 == 0 else [wanted]
         for _ in range(min(CHAIN, kills - tally.kills)):
-            _kill(start(folder, configs, home), moments.uniform(0, seconds), tally)
+            _kill(start(folder, configs, home, rerun=True), moments.uniform(0, seconds), tally)
             inspect(folder, allowed, tally)
         finish(folder, configs, home)
         _compare(folder, wanted, undisturbed, tally)
@@ -152,7 +153,7 @@ def _kill(process: int, delay: float, tally: Tally) -> None:
     time.sleep(delay)
     os.kill(process, signal.SIGKILL)
     status = os.waitpid(process, 0)[1]
-    tally.kills += 1
+    tally.kills += os.WIFSIGNALED(status)
     tally.finished_first += not os.WIFSIGNALED(status)
 
 
