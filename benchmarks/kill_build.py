@@ -6,7 +6,7 @@ Each kill hits a process of its own that runs what `shopsim build --dataset samp
 visible file must be one that an undisturbed build wrote, `current` must lead to a release that verifies in
 full, and the lock must be free. Kills come in chains of five in one folder, every second chain in a folder
 that already holds another release; then a build runs to its end and must give the release of an undisturbed
-one, byte for byte. Killed builds do everything anew (`--rerun`), and moments are uniform over the time that an
+one, byte for byte. Killed builds do everything anew (`--rerun`); moments are uniform over the time that an
 undisturbed build takes; one that ends before its moment is not counted as a kill.
 """
 
@@ -36,7 +36,10 @@ DATASET = "sample"
 
 @dataclass
 class Tally:
-    """What was counted. `kills`: processes that the signal ended. `moments`: what a killed process was writing; `problems` must stay empty."""
+    """What was counted.
+
+    `kills`: processes that the signal ended; `moments`: what they were writing; `problems` must stay empty.
+    """
 
     kills: int = 0
     finished_first: int = 0
