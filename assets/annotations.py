@@ -60,8 +60,12 @@ def price_annotations(workspace: WorkspaceResource, config: PaidRun) -> dg.Mater
         published.write(path)
         return _facts(audit, published, numbers)
 
-    filename = "persona_price_annotations.v2.json"
-    return materialize(work, "price_annotations", filename, ANNOTATIONS, write, parents=_UPSTREAM)
+    # The cache of bought answers grows apart from builds.
+    volatile = work.annotations is None
+    name = "persona_price_annotations.v2.json"
+    return materialize(
+        work, "price_annotations", name, ANNOTATIONS, write, parents=_UPSTREAM, volatile=volatile
+    )
 
 
 def _audit(
@@ -144,7 +148,10 @@ def annotation_drift(workspace: WorkspaceResource) -> dg.MaterializeResult:
         return _drift_facts(drift)
 
     parents = ("price_annotations", *_UPSTREAM)
-    return materialize(work, "annotation_drift", "annotation_drift.json", DRIFT, write, parents=parents)
+    # The last release is no input that the workspace hands out.
+    return materialize(
+        work, "annotation_drift", "annotation_drift.json", DRIFT, write, parents=parents, volatile=True
+    )
 
 
 def _last_release(work: Workspace) -> list[dict[str, Any]] | None:

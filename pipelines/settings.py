@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.errors import ConfigError
-from shopsim_env.canonical import compact_json, sha256_text
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 FROM_CACHE = "cache"
@@ -177,11 +176,6 @@ class DatasetSettings(_Model):
     def recorded_annotations(self) -> str | None:
         """Path of the recorded annotation file, None when answers come from the cache."""
         return None if self.annotations == FROM_CACHE else self.annotations
-
-    def digest(self) -> str:
-        """SHA-256 over what two builds must share to be mixed: all but places and figures to compare."""
-        apart = {"archive", "annotations", "cleaned_manifest", "published"}
-        return sha256_text(compact_json(self.model_dump(mode="json", exclude=apart)))
 
 
 def configured_datasets(configs: Path) -> list[str]:
