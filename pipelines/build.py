@@ -15,6 +15,7 @@ from pipelines.jobs import BUILD_RELEASE
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
+from pipelines.stages.published_baseline import compare_published
 from pipelines.stages.published_json import read_json
 
 
@@ -42,6 +43,7 @@ class BuildReport:
     release_id: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     ingest: Mapping[str, Any] = field(default_factory=dict)
+    published: list[Mapping[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.Dagst
         raise_on_error=False,
     )
     events = list(result.all_events)
-    release = _release_metadata(events)
+    release, metrics = _release_metadata(events), _baseline(workspace, events)
     checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == _CHECK]
     return BuildReport(
         ok=result.success,
@@ -92,8 +94,9 @@ def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.Dagst
         checks_failed=sum(not check.passed for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
-        metrics=_baseline(workspace, events),
+        metrics=metrics,
         ingest=_ingest_report(workspace, events),
+        published=_published(workspace, metrics),
         problems=[] if result.success else list(_problems(events)),
     )
 
@@ -163,6 +166,15 @@ def _baseline(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, 
     if not _was_built("search_baseline", events):
         return {}
     return dict(read_json(workspace.store.path("search_baseline")))
+
+
+def _published(workspace: Workspace, metrics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The data set's published search baseline beside what this run measured."""
+    published = workspace.settings.published_baseline
+    if published is None or not metrics:
+        return []
+    figures = compare_published(published, metrics["search_baseline"])
+    return [{**asdict(figure), "met": figure.met} for figure in figures]
 
 
 def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, Any]:

@@ -27,6 +27,9 @@ def build_lines(report: BuildReport) -> Iterator[str]:
             ("split", "text", "tasks", "recall@1", "recall@20", "recall@150", "mrr@150"),
             _baseline_rows(baseline),
         )
+    if report.published:
+        yield "published search baseline, digit by digit (recall in %)"
+        yield from _table(("figure", "published", "found", "met"), _published_rows(report))
     if report.ok:
         yield f"release {report.release_id}"
         yield f"        {_shown(report.release)}"
@@ -69,6 +72,11 @@ def _baseline_rows(baseline: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
                 *("-" if rate is None else f"{rate:.2%}" for rate in rates),
                 "-" if values["mrr"] is None else f"{values['mrr']:.4f}",
             )
+
+
+def _published_rows(report: BuildReport) -> Iterator[tuple[str, ...]]:
+    for figure in report.published:
+        yield figure["name"], figure["published"], figure["found"], "yes" if figure["met"] else "NO"
 
 
 def _table(headings: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -58,6 +58,27 @@ class Baseline(_Model):
     floor_full: float = Field(default=0.0, ge=0, le=1)
 
 
+Digits = Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")]
+
+
+class PublishedFigures(_Model):
+    """Figures as they were published, digit by digit: recall in per cent, MRR@150."""
+
+    recall_1: Digits
+    recall_20: Digits
+    recall_150: Digits
+    mrr: Digits
+
+
+class PublishedBaseline(_Model):
+    """A published search baseline: reported beside the measured one, without tolerance; never stops a build."""
+
+    split: str
+    tasks: int = Field(ge=0)
+    instruction_simple: PublishedFigures
+    instruction: PublishedFigures
+
+
 class AnnotatorSettings(_Model):
     """Who made a recorded audit file; the file itself does not say."""
 
@@ -86,6 +107,7 @@ class DatasetSettings(_Model):
     project_splits: ProjectSplits = ProjectSplits()
     expected: Expected = Expected()
     baseline: Baseline = Baseline()
+    published_baseline: PublishedBaseline | None = None
 
     def digest(self) -> str:
         """SHA-256 over everything but where the files lie: what two builds must share to be mixed."""

@@ -5,10 +5,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
+import dagster as dg
+
+from assets._failures import intended_failures
 from assets._inputs import document
 from assets.checks.blocking import blocking_check
-from pipelines.resources.workspace import Workspace
+from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.published_baseline import compare_published
 from pipelines.stages.search_equality import compare_engines
 from shopsim_env.canonical import compact_json, sha256_lines
 from shopsim_env.catalog.schema import public_record
@@ -109,6 +113,27 @@ def recall_not_below_floor(work: Workspace) -> Iterator[str]:
             found = result["modes"][mode]["recall"][str(TOP_K)]["rate"]
             if found is not None and found < floor:
                 yield f"{split}, {mode}: recall@150 {found:.4f} is below {floor}"
+
+
+@dg.asset_check(asset="search_baseline", blocking=False)
+def published_baseline_met(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """Each figure of the published search baseline is met digit by digit; a difference is reported only."""
+    work = workspace.open()
+    with intended_failures():
+        measured = document(work, "search_baseline")["search_baseline"]
+    published = work.settings.published_baseline
+    figures = compare_published(published, measured) if published else []
+    missed = [figure for figure in figures if not figure.met]
+    return dg.AssetCheckResult(
+        passed=not missed,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "figures": len(figures),
+            "problems": dg.MetadataValue.json(
+                [f"{item.name}: published {item.published}, found {item.found}" for item in missed]
+            ),
+        },
+    )
 
 
 def _fields(record: Mapping[str, Any]) -> dict[str, str]:
