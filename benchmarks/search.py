@@ -1,7 +1,7 @@
 """Search engines side by side on generated catalogues: speed, equality, start-up, memory, build.
 
     python -m benchmarks.search [--products N ...] [--folder DIR] [--simple N] [--full N] [--no-peers]
-                                [--workers N] [--json FILE]
+                                [--workers N] [--lucene JAR] [--json FILE]
 
 Everything of one catalogue runs in one process, engines alternating on every query; the ratio to quote is
 the median of per-query ratios to the published FTS5 query. tantivy and bm25s join where they can be
@@ -25,7 +25,8 @@ from shutil import rmtree
 from typing import Any
 
 from benchmarks.corpus import Catalogue
-from benchmarks.peers import Peer, open_peers
+from benchmarks.lucene import run_lucene
+from benchmarks.peers import Peer, documents_of, open_peers
 from benchmarks.records import read_records, write_records
 from pipelines.stages.search_arrays import build_search_arrays
 from pipelines.stages.search_index import build_search_index
@@ -146,30 +147,66 @@ def compare(built: Built, products: int, counts: dict[str, int], peers: bool) ->
             texts = [pair[position] for pair in pairs[:count]]
             queries = [tokenize(text) for text in texts]
             timings = time_variants(variants, queries, reference=REFERENCE)
-            half = service_times(service, texts)
             result[kind] = {
                 "timings": [asdict(timing) for timing in timings],
-                "whole_call_ms": half,
+                "whole_call": service_times(service, texts),
                 "equal": _equal(service, texts, products),
                 "overlap": {peer.name: _overlap(peer, service, texts) for peer in others},
             }
     return result
 
 
-def service_times(service: SearchService, texts: list[str]) -> dict[str, float]:
-    """The whole call with tokenising, and the same restricted to half of the products."""
+def lucene_times(jar: Path, built: Built, products: int, counts: dict[str, int]) -> dict[str, Any]:
+    """CPU times of Lucene on the same queries, and its overlap with the contract's ranking."""
+    catalog, result = built.folder / "catalog.sqlite", {}
+    pairs = Catalogue().queries(products, max(counts.values()), seed=5)
+    documents = documents_of(catalog)
+    with closing(
+        SearchService(Fts5Engine.open(catalog), built.folder / "arrays.bin", cache_hits=0)
+    ) as service:
+        for position, (kind, count) in enumerate(counts.items()):
+            texts = [pair[position] for pair in pairs[:count]]
+            found = run_lucene(jar, documents, [tokenize(text) for text in texts])
+            times = sorted(answer.ms for answer in found)
+            ours = [set(service.search(text).asins) for text in texts]
+            shares = [
+                len(mine & set(answer.asins)) / len(mine)
+                for mine, answer in zip(ours, found, strict=True)
+                if mine
+            ]
+            result[kind] = {
+                "p50_ms": round(times[len(times) // 2], 3),
+                "p95_ms": round(times[int(len(times) * 0.95)], 3),
+                "overlap": round(sum(shares) / len(shares), 3),
+            }
+    return result
+
+
+def service_times(service: SearchService, texts: list[str]) -> dict[str, list[float]]:
+    """The whole call with tokenising, the same over a part of the products, and deeper.
+
+    p50 and p95 in milliseconds, and the median of how many times the plain call each one takes.
+    """
     products = service.fts5.manifest["product_count"]
-    half = product_set(range(1, products + 1, 2), products, lambda _: None)
+
+    def every(step: int) -> Callable[[str], object]:
+        part = product_set(range(1, products + 1, step), products, lambda _: None)
+        return lambda text: service.search(text, where=part)
+
     calls: dict[str, Callable[[str], object]] = {
         "all": service.search,
-        "half": lambda text: service.search(text, where=half),
+        "50 %": every(2),
+        "10 %": every(10),
+        "2.5 %": every(40),
+        "0.1 %": every(1_000),
         "top 500": lambda text: service.search(text, 500),
     }
-    found = time_variants(calls, texts, reference="all")
+    for call in calls.values():  # pages of the file that no query has touched yet would count for "all" alone
+        for text in texts:
+            call(text)
     return {
-        f"{timing.name} {name}": round(getattr(timing, f"{name}_ms"), 3)
-        for timing in found
-        for name in ("p50", "p95")
+        timing.name: [round(timing.p50_ms, 3), round(timing.p95_ms, 3), round(1 / timing.ratio_p50, 2)]
+        for timing in time_variants(calls, texts, reference="all")
     }
 
 
@@ -219,7 +256,9 @@ def report_lines(products: int, built: Built, measured: dict[str, Any]) -> Itera
                 f"  {timing['name']:<22} p50 {timing['p50_ms']:10.3f}  p95 {timing['p95_ms']:10.3f} ms"
                 f"  ratio {timing['ratio_p50']:8.1f} (5 %: {timing['ratio_p5']:.1f})"
             )
-        yield f"  whole call, ms: {values['whole_call_ms']}"
+        if "lucene" in measured:
+            yield f"  Lucene, CPU of its thread after warm-up: {measured['lucene'][kind]}"
+        yield f"  whole call [p50 ms, p95 ms, times the plain call]: {values['whole_call']}"
         yield f"  bit-equal to FTS5: {values['equal']}; overlap of the first 150: {values['overlap']}"
 
 
@@ -235,6 +274,7 @@ def main() -> None:
     parser.add_argument("--full", type=int, default=100, help="full queries")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that build")
+    parser.add_argument("--lucene", type=Path, metavar="JAR", help="see benchmarks/lucene.py")
     parser.add_argument("--json", type=Path, help="write all figures here")
     arguments = parser.parse_args()
     print(f"{machine_facts()}; load {os.getloadavg()[0]:.1f}", flush=True)
@@ -243,6 +283,8 @@ def main() -> None:
         built = build(arguments.folder / str(products), products, arguments.workers)
         counts = {"simple": arguments.simple, "full": arguments.full}
         measured = compare(built, products, counts, not arguments.no_peers)
+        if arguments.lucene:
+            measured["lucene"] = lucene_times(arguments.lucene, built, products, counts)
         measured["start"] = start_up(built.folder, "想买一款百搭保温杯")
         print("\n".join(report_lines(products, built, measured)), flush=True)
         everything[str(products)] = {"wall": built.wall, "cpu": built.cpu, "mib": built.peak_mib, **measured}

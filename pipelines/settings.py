@@ -71,7 +71,7 @@ class PublishedFigures(_Model):
 
 
 class PublishedBaseline(_Model):
-    """A published search baseline: reported beside the measured one, without tolerance; never stops a build."""
+    """A published search baseline: reported beside the measured one, digit by digit; stops no build."""
 
     split: str
     tasks: int = Field(ge=0)

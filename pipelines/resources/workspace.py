@@ -38,7 +38,7 @@ class Workspace:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ProgressCallback]:
-        """A progress bar on a terminal, where asked for; yields `callback(done, total)`, total 0 if unknown."""
+        """A progress bar on a terminal, where asked for; yields `callback(done, total or 0)`."""
         if not (self.show_progress and sys.stderr.isatty()):
             yield lambda _done, _total: None
             return
@@ -46,7 +46,6 @@ class Workspace:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(label, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total or None)
-
 
     def tracked(self, label: str, items: Iterable[_Item], total: int = 0) -> Iterator[_Item]:
         """The items as they are, with a progress bar over them that ends with the last one.

@@ -52,9 +52,9 @@ def measure_split(
         on_progress: Called with searches done and all searches.
 
     Returns:
-        `release`, `split`, `weights`, the totals of `summarise`, `domains` (name to the same), and `failed`: per mode
-        and cause the task ids. Causes: `empty_query`, `no_shared_word` (no word of the text is in the gold
-        product), `outranked` (it is, but 150 products are better).
+        `release`, `split`, `weights`, the totals of `summarise`, `domains` (name to the same), and `failed`:
+        per mode and cause the task ids. Causes: `empty_query`, `no_shared_word` (no word of the text is in
+        the gold product), `outranked` (it is, but 150 products are better).
 
     Raises:
         TaskError: Code `unknown_split`.
@@ -72,9 +72,7 @@ def measure_split(
         queries = [_query(goal) for goal in goals]
         opener = partial(open_search, release.path, weights)
         with closing(opener()) as engine:
-            outcomes = rank_golds(
-                engine, queries, workers=workers, opener=opener, on_progress=on_progress
-            )
+            outcomes = rank_golds(engine, queries, workers=workers, opener=opener, on_progress=on_progress)
         domains = _domains(release.path, goals)
         return {
             "release": release.id,

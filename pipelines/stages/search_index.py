@@ -75,8 +75,8 @@ def build_search_index(
     Args:
         records: Cleaned raw records in any order, each asin once.
         out: File to create; the caller moves it to its place. It is removed when building fails.
-        workers: Processes that make rows and tokens of all but the first 20,000 records; with 1 this one does.
-            The file is the same.
+        workers: Processes that make rows and tokens of all but the first 20,000 records; with 1 this one
+            does. The file is the same.
         on_progress: Called with records done and all records, twice over: while they are read, when their
             number is not known yet and given as 0, and while they are indexed.
 
