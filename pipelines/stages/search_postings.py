@@ -179,17 +179,15 @@ def join_blocks(blocks: Iterable[BlockDocuments]) -> Postings:
     for block in blocks:
         asins += block.asins
         tokens.append(block.doc_tokens)
-        number_of = np.array([numbers[weight] for weight in block.weights.tolist()], np.uint32)
         term_of = np.array([terms[term] for term in block.terms], np.int64)
-        joined.append(BlockPostings(term_of, block.lengths, block.docs, number_of[block.classes]))
+        number_of = np.array([numbers[weight] for weight in block.weights.tolist()], np.int64)
+        joined.append((BlockPostings(term_of, block.lengths, block.docs, block.classes), number_of))
     weights = np.array(sorted(numbers), np.float64)
     rank = np.zeros(max(len(weights), 1), f"<u{class_bytes(weights)}")
     for position, weight in enumerate(weights.tolist()):
         rank[numbers[weight]] = position
-    return Postings(
-        asins,
-        list(terms),
-        weights,
-        np.concatenate(tokens),
-        [BlockPostings(item.terms, item.lengths, item.docs, rank[item.classes]) for item in joined],
-    )
+    parts = [
+        BlockPostings(part.terms, part.lengths, part.docs, rank[number_of][part.classes])
+        for part, number_of in joined
+    ]
+    return Postings(asins, list(terms), weights, np.concatenate(tokens), parts)
