@@ -1,4 +1,4 @@
-"""Search engines side by side on generated catalogues: speed, equality, start-up, memory, build.
+"""Search engines side by side on generated catalogues: speed, equality, build.
 
     python -m benchmarks.search [--products N ...] [--folder DIR] [--simple N] [--full N] [--no-peers]
                                 [--workers N] [--lucene JAR] [--json FILE]
@@ -13,8 +13,6 @@ import json
 import os
 import resource
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -44,23 +42,6 @@ GOALS = {
     200_000: ((300, None), (550, None)),
     2_000_000: ((700, 3), (1_400, 10)),
 }
-_START = """
-import sys, time
-from pathlib import Path
-from shopsim_env.search.engines import SearchService
-from shopsim_env.search.fts5 import Fts5Engine
-root = Path(sys.argv[1])
-service = SearchService(Fts5Engine.open(root / "catalog.sqlite"), root / "arrays.bin")
-found = service.search(sys.argv[2])
-from shopsim_env.catalog.product import Product
-import json, sqlite3
-connection = sqlite3.connect(f"file:{root}/catalog.sqlite?mode=ro&immutable=1", uri=True)
-for asin in found.asins[:20]:
-    row = connection.execute("SELECT body FROM product WHERE asin = ?", (asin,)).fetchone()
-    Product.from_record(json.loads(row[0]))
-memory = dict(line.split(":", 1) for line in open("/proc/self/status") if line.startswith("Rss"))
-print(found.engine, int(memory["RssAnon"].split()[0]) // 1024)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,25 +208,11 @@ def _overlap(peer: Peer, service: SearchService, texts: list[str]) -> float:
     return round(sum(shares) / max(len(shares), 1), 3)
 
 
-def start_up(folder: Path, text: str, repeats: int = 7) -> dict[str, Any]:
-    """Process start to the first page of 20 products, and private memory then."""
-    seconds, printed = [], ""
-    for _ in range(repeats):
-        start = time.perf_counter()
-        printed = subprocess.run(
-            [sys.executable, "-c", _START, str(folder), text], capture_output=True, text=True, check=True
-        ).stdout
-        seconds.append(time.perf_counter() - start)
-    engine, mib = printed.split()
-    return {"engine": engine, "best_ms": round(min(seconds) * 1e3, 1), "private_mib": int(mib)}
-
-
 def report_lines(products: int, built: Built, measured: dict[str, Any]) -> Iterator[str]:
     sizes = " + ".join(_size(built.folder / name) for name in ("catalog.sqlite", "arrays.bin"))
     yield f"== {products:,} products; files {sizes}"
     spent = ", ".join(f"{name} {built.wall[name]} s ({cpu} s of CPU)" for name, cpu in built.cpu.items())
     yield f"build: {spent}; peak of all processes {built.peak_mib:,} MiB"
-    yield f"start to first page: {measured['start']}"
     for position, kind in enumerate(("simple", "full")):
         goal = GOALS.get(products, ((None, None), (None, None)))[position]
         values = measured[kind]
@@ -285,7 +252,6 @@ def main() -> None:
         measured = compare(built, products, counts, not arguments.no_peers)
         if arguments.lucene:
             measured["lucene"] = lucene_times(arguments.lucene, built, products, counts)
-        measured["start"] = start_up(built.folder, "想买一款百搭保温杯")
         print("\n".join(report_lines(products, built, measured)), flush=True)
         everything[str(products)] = {"wall": built.wall, "cpu": built.cpu, "mib": built.peak_mib, **measured}
     print(f"load {os.getloadavg()[0]:.1f}")
