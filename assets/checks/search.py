@@ -12,7 +12,7 @@ from assets._inputs import document
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import iter_cleaned
-from pipelines.stages.published_baseline import compare_published
+from pipelines.stages.published_baseline import compare_baseline
 from pipelines.stages.search_equality import compare_engines
 from shopsim_env.canonical import compact_json, sha256_lines
 from shopsim_env.catalog.schema import public_record
@@ -122,15 +122,15 @@ def published_baseline_met(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     with intended_failures():
         measured = document(work, "search_baseline")["search_baseline"]
     published = work.settings.published_baseline
-    figures = compare_published(published, measured) if published else []
-    missed = [figure for figure in figures if not figure.met]
+    figures = compare_baseline(published, measured) if published else []
+    missed = [figure for figure in figures if figure.failed]
     return dg.AssetCheckResult(
         passed=not missed,
         severity=dg.AssetCheckSeverity.WARN,
         metadata={
             "figures": len(figures),
             "problems": dg.MetadataValue.json(
-                [f"{item.name}: published {item.published}, found {item.found}" for item in missed]
+                [f"{item.name}: expected {item.expected}, found {item.found}" for item in missed]
             ),
         },
     )

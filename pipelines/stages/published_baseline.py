@@ -5,34 +5,17 @@ the comparison. The figures stand in the data set's configuration (`[published_b
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.settings import PublishedBaseline
+from pipelines.stages.published_figures import DIFFERS, NOT_BUILT, OK, Figure
 from shopsim_env.versions import PAGE_SIZE, TOP_K
 
-NOT_MEASURED: Final = "not measured"
-_MODES = {"instruction_simple": "simple", "instruction": "full"}
-_DEPTHS = {"recall_1": 1, "recall_20": PAGE_SIZE, "recall_150": TOP_K}
+_MODES: Final = {"instruction_simple": "simple", "instruction": "full"}
+_DEPTHS: Final = {"recall_1": 1, "recall_20": PAGE_SIZE, "recall_150": TOP_K}
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedFigure:
-    """One figure: what was published and what was found, in the same digits; recall in per cent."""
-
-    name: str
-    published: str
-    found: str
-
-    @property
-    def met(self) -> bool:
-        """Whether both texts are the same."""
-        return self.published == self.found
-
-
-def compare_published(
-    published: PublishedBaseline, measured: Mapping[str, Mapping[str, Any]]
-) -> list[PublishedFigure]:
+def compare_baseline(published: PublishedBaseline, measured: Mapping[str, Mapping[str, Any]]) -> list[Figure]:
     """Every published figure in the order of the configuration.
 
     Args:
@@ -40,16 +23,13 @@ def compare_published(
         measured: Split name to the metrics of `search_metrics.summarise`.
     """
     result = measured.get(published.split)
-    tasks = str(result["task_count"]) if result else NOT_MEASURED
     return [
-        PublishedFigure("tasks", str(published.tasks), tasks),
+        _judged("tasks", str(published.tasks), str(result["task_count"]) if result else None),
         *(figure for mode in _MODES for figure in _figures(mode, published, result)),
     ]
 
 
-def _figures(
-    mode: str, published: PublishedBaseline, result: Mapping[str, Any] | None
-) -> Iterator[PublishedFigure]:
+def _figures(mode: str, published: PublishedBaseline, result: Mapping[str, Any] | None) -> Iterator[Figure]:
     values = result["modes"][mode] if result else {}
     for name, text in getattr(published, mode).model_dump().items():
         value = None
@@ -57,5 +37,10 @@ def _figures(
             value = values["mrr"] if name == "mrr" else values["recall"][str(_DEPTHS[name])]["rate"]
         digits = len(text.partition(".")[2])
         scale = 1 if name == "mrr" else 100
-        found = NOT_MEASURED if value is None else f"{value * scale:.{digits}f}"
-        yield PublishedFigure(f"{_MODES[mode]} {name}", text, found)
+        found = None if value is None else f"{value * scale:.{digits}f}"
+        yield _judged(f"{_MODES[mode]} text: {name}", text, found)
+
+
+def _judged(name: str, expected: str, found: str | None) -> Figure:
+    status = NOT_BUILT if found is None else OK if found == expected else DIFFERS
+    return Figure(f"search baseline: {name}", expected, found, status)
