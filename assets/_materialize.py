@@ -30,14 +30,15 @@ OWNERS = ["team:shopsim-data"]
 class Facts:
     """What a stage says about its artifact, besides its bytes.
 
-    `rows` is the number of records; `numbers` are shown one by one; `preview` is a bounded table; `bars` are
-    charts: title -> label -> count; `columns` name the fields of a record and their types (parquet files
-    name their own).
+    `rows` is the number of records; `numbers` are shown one by one; `preview` is a table, of which
+    `preview_rows` are shown; `bars` are charts: title -> label -> count; `columns` name the fields of a
+    record and their types (parquet files name their own).
     """
 
     rows: int
     numbers: Mapping[str, Any] = field(default_factory=dict)
     preview: Sequence[Mapping[str, Any]] = ()
+    preview_rows: int = PREVIEW_ROWS
     bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,7 +102,7 @@ def _metadata(workspace: Workspace, artifact: Artifact, facts: Facts) -> dict[st
         columns=[dg.TableColumn(name=name, type=kind) for name, kind in columns.items()]
     )
     if facts.preview:
-        metadata["preview"] = dg.MetadataValue.md(table(facts.preview))
+        metadata["preview"] = dg.MetadataValue.md(table(facts.preview, facts.preview_rows))
     for title, bars in facts.bars.items():
         if bars:
             metadata[f"plot: {title}"] = dg.MetadataValue.md(bar_chart(title, bars))

@@ -12,13 +12,16 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, inactive
+from assets._inputs import document, findings, task_rows
 from assets._materialize import OWNERS, announce, bar_chart, table
+from assets._playable import playable_parts
 from assets.checks.modules import required_checks
-from assets.search import split_members
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.audit.labels import read_labels
+from pipelines.stages.audit.public import public_marks
+from pipelines.stages.evidence import Evidence
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.published_figures import OK, compare_figures
 from pipelines.stages.release import (
@@ -43,19 +46,28 @@ PARENTS = (
     "clean_manifest",
     "source_splits",
     "title_nouns",
+    "audit",
+    "task_labels",
+    "exclusion_lineage",
     "persona_splits",
     "split/train",
     "split/val",
     "split/test",
+    "clean_splits",
+    "contamination",
     "search_index",
     "search_arrays",
     "search_baseline",
+    "witnesses",
 )
 
 
 # Edges of the graph: what nothing else leads to. Everything in PARENTS is read, and `require_checks` refuses
 # an artifact whose own inputs have moved on, so nothing can go stale between them.
-LEAVES = ("clean_manifest", "title_nouns", "split/train", "split/val", "split/test", "search_baseline")
+LEAVES = (
+    *("clean_manifest", "exclusion_lineage", "contamination", "search_baseline", "witnesses"),
+    *("split/train", "split/val", "split/test"),
+)
 
 
 @dg.asset(
@@ -140,20 +152,24 @@ def _published(work: Workspace) -> dict[str, Any]:
 
 
 def _parts(work: Workspace) -> ReleaseParts:
+    clean, found = document(work, "clean_splits"), findings(work)
+    labels = list(read_labels(work.store.path("task_labels")))
     nouns = read_nouns(work.store.path("title_nouns"))
     return ReleaseParts(
-        catalog=work.store.path("search_index"),
-        search_arrays=work.store.path("search_arrays"),
-        title_nouns=nouns.nouns,
+        playable=playable_parts(work, nouns),
         tagger={
             "name": nouns.tagger_name,
             "version": nouns.tagger_version,
             "fingerprint": nouns.tagger_fingerprint,
         },
-        cleaned=work.store.path("cleaned_v2"),
-        splits=split_members(work),
-        inactive_tasks=inactive(work),
-        metrics=document(work, "search_baseline"),
+        witnesses=work.store.path("witnesses"),
+        metrics={
+            **document(work, "search_baseline"),
+            "audit": clean["counts"],
+            "contamination": document(work, "contamination"),
+        },
+        marks=public_marks(found, labels, clean["quarantined_task_ids"]),
+        evidence=Evidence(found, labels, document(work, "exclusion_lineage"), task_rows(work)),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )
 

@@ -39,7 +39,8 @@ class StageResult:
 class BuildReport:
     """What a build did. `problems` is empty exactly when `ok`.
 
-    `published` compares the data set's published figures; one that differs does not stop the build.
+    `warnings` are of checks that stop nothing. `published` compares the data set's published figures; one
+    that differs does not stop the build.
     """
 
     ok: bool
@@ -53,6 +54,7 @@ class BuildReport:
     metrics: Mapping[str, Any] = field(default_factory=dict)
     ingest: Mapping[str, Any] = field(default_factory=dict)
     published: list[Figure] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -119,7 +121,7 @@ def _execute(
         dataset=workspace.settings.name,
         stages=list(_stages(events)),
         checks_passed=sum(check.passed for check in checks),
-        checks_failed=sum(not check.passed for check in checks),
+        checks_failed=sum(not check.passed and _blocks(check) for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
         metrics=metrics,
@@ -128,6 +130,7 @@ def _execute(
             *(_published(workspace, events) if assets is None else []),
             *_published_baseline(workspace, metrics),
         ],
+        warnings=[line for check in checks if not _blocks(check) for line in _findings(check)],
         problems=[] if result.success else list(_problems(events)),
     )
 
@@ -230,14 +233,23 @@ def _published(workspace: Workspace, events: list[dg.DagsterEvent]) -> list[Figu
 
 def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:
     for event in events:
-        if event.event_type_value == _CHECK and not event.asset_check_evaluation_data.passed:
+        if event.event_type_value == _CHECK:
             check = event.asset_check_evaluation_data
-            listed: Any = check.metadata["problems"].value
-            for problem in listed or ["failed"]:
-                yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"
+            yield from _findings(check) if _blocks(check) else ()
         elif event.is_step_failure:
             failure = event.step_failure_data
             if failure.user_failure_data is not None:
                 yield f"{event.step_key}: {failure.user_failure_data.description}"
             elif failure.error is not None and failure.error.cls_name != "DagsterAssetCheckFailedError":
                 yield f"{event.step_key}: unexpected {failure.error.cls_name}; see this run in the Dagster UI"
+
+
+def _blocks(check: dg.AssetCheckEvaluation) -> bool:
+    return check.severity is dg.AssetCheckSeverity.ERROR
+
+
+def _findings(check: dg.AssetCheckEvaluation) -> Iterator[str]:
+    if not check.passed:
+        listed: Any = check.metadata["problems"].value
+        for problem in listed or ["failed"]:
+            yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"

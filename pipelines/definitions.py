@@ -2,12 +2,12 @@
 
 import dagster as dg
 
-from assets import annotations, catalog, cleaned, release, search, splits
+from assets import annotations, audit, catalog, cleaned, release, search, splits, witnesses
 from assets.checks.modules import CHECK_MODULES
 from pipelines.jobs import build_release
 from pipelines.resources.workspace import WorkspaceResource
 
-ASSET_MODULES = [catalog, annotations, cleaned, splits, search, release]
+ASSET_MODULES = [catalog, annotations, cleaned, audit, splits, search, witnesses, release]
 
 
 def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:

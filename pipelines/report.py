@@ -21,6 +21,7 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     if report.stages:
         yield from _table(("stage", "rows", "sha256", "seconds"), _stage_rows(report))
         yield f"checks: {report.checks_passed} passed, {report.checks_failed} failed"
+    yield from (f"warning: {warning}" for warning in report.warnings)
     yield from _ingest_lines(report.ingest)
     baseline = report.metrics.get("search_baseline", {})
     if baseline:

@@ -1,4 +1,4 @@
-"""How a blocking check is declared, and the list of those that a release requires."""
+"""How a check is declared, blocking or warning, and the list of those that a release requires."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -53,6 +53,34 @@ def blocking_check(asset: str, *, artifact: bool = True) -> Callable[[Check], dg
                 passed=not problems,
                 metadata={"problems": dg.MetadataValue.json(problems)},
                 description="; ".join(problems[:3]) or None,
+            )
+
+        return run
+
+    return declare
+
+
+def warning_check(asset: str) -> Callable[[Check], dg.AssetChecksDefinition]:
+    """Turns a function that yields findings into a check that warns of drift and stops nothing.
+
+    It leaves no receipt and no release requires it. Findings are worded as problems are.
+
+    Args:
+        asset: Asset name, with `/` between the parts of its key.
+    """
+
+    def declare(function: Check) -> dg.AssetChecksDefinition:
+        @dg.asset_check(
+            asset=dg.AssetKey(asset.split("/")), name=function.__name__, description=function.__doc__
+        )
+        def run(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+            with intended_failures():
+                findings = list(islice(function(workspace.open()), MAX_PROBLEMS))
+            return dg.AssetCheckResult(
+                passed=not findings,
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata={"problems": dg.MetadataValue.json(findings)},
+                description="; ".join(findings[:3]) or None,
             )
 
         return run
