@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.resources.artifact_store import ArtifactStore
-from pipelines.resources.workspace import Workspace
-from pipelines.settings import adhoc_dataset
+from pipelines.resources.workspace import Workspace, WorkspaceResource
 
 
 class Terminal(io.StringIO):
@@ -17,16 +15,9 @@ class Terminal(io.StringIO):
 
 
 def workspace(folder: Path, *, show_progress: bool) -> Workspace:
-    return Workspace(
-        settings=adhoc_dataset("small", folder / "raw.json"),
-        store=ArtifactStore(folder),
-        archive=folder / "raw.json",
-        annotations=None,
-        releases=folder,
-        out=None,
-        force=False,
-        show_progress=show_progress,
-    )
+    roots = {"artifacts_root": str(folder / "artifacts"), "releases_root": str(folder / "releases")}
+    raw = str(folder / "raw.json")
+    return WorkspaceResource(dataset="small", raw=raw, show_progress=show_progress, **roots).open()
 
 
 @pytest.mark.parametrize("total", [0, 130])
