@@ -10,7 +10,7 @@ from pipelines.stages.audit.findings import Finding, read_findings
 from pipelines.stages.audit.labels import read_labels
 from pipelines.stages.cleaned_source import CleanedOrigin, read_origin
 from pipelines.stages.cleaning import inactive_tasks
-from pipelines.stages.human_exclusions import read_document
+from pipelines.stages.human_exclusions import Exclusion, read_document
 from pipelines.stages.ingest import iter_records
 from pipelines.stages.price_axes import excluded_products, exclusion_reasons, find_exclusions
 from pipelines.stages.published_json import read_json
@@ -39,6 +39,14 @@ def exclusion_list(work: Workspace) -> list[dict[str, Any]]:
     before = origin(work)
     found += before.exclusions if before is not None else []
     return sorted(found, key=lambda item: int(item["source_product_index"]))
+
+
+def listed_by_hand(work: Workspace) -> list[tuple[str, Exclusion]]:
+    """Entries of the exclusion list by hand, each with its product, which a listed task is of."""
+    asin_of = {task.task_id: task.asin for task in task_rows(work)}
+    entries = read_document(document(work, "human_exclusions")).entries
+    products = [(entry.asin, entry) for entry in entries if entry.asin is not None]
+    return products + [(asin_of[entry.task], entry) for entry in entries if entry.task is not None]
 
 
 def task_rows(work: Workspace) -> list[TaskRow]:

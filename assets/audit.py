@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import audit_records, document, task_rows
+from assets._inputs import audit_records, document, listed_by_hand, task_rows
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from pipelines.resources.workspace import WorkspaceResource
 from pipelines.stages.audit.cases import iter_cases
@@ -43,11 +43,12 @@ def audit(workspace: WorkspaceResource) -> dg.MaterializeResult:
             (row.record for row in iter_records(work.store.path("raw_products"))),
             iter_cleaned(work.store.path("cleaned_v2")),
             {record.task.task_id: record.annotation for record in audit_records(work)},
+            listed_by_hand(work),
         )
         write_findings(path, found)
         return _audit_facts(found)
 
-    parents = (*_AUDITED, "task_ids", "price_axis_exclusions")
+    parents = (*_AUDITED, "human_exclusions", "task_ids", "price_axis_exclusions")
     return materialize(work, "audit", "audit.parquet", AUDIT, write, parents=parents)
 
 

@@ -15,6 +15,7 @@ from assets._failures import intended_failures
 from assets._inputs import document, findings, task_rows
 from assets._materialize import OWNERS, announce, bar_chart, table
 from assets._playable import playable_parts
+from assets._recipe import recipe
 from assets.checks.modules import required_checks
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
@@ -30,6 +31,7 @@ from pipelines.stages.release import (
     Provenance,
     ReleaseParts,
     ReleaseReport,
+    is_intact,
     publish_release,
     tool_versions,
 )
@@ -80,20 +82,56 @@ LEAVES = (
 def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """The verified release: staged, hashed, opened, checked, then renamed into place as one folder."""
     work, started = workspace.open(), time.perf_counter()
+    code = recipe(__name__, "release")
     with intended_failures():
-        report = _publish(work)
-    seconds = round(time.perf_counter() - started, 3)
-    announce(work, "release", report.counts["products"], report.manifest_sha256, seconds)
+        required = {name: required_checks(name) for name in PARENTS}
+        judged = work.store.require_checks(required, CODE_VERSIONS)
+        metadata = _unchanged(work, code)
+        if metadata is None:
+            work.memos.forget("release")
+            return _result(work, _anew(work, judged, required, code), started, False)
+    return _result(work, metadata, started, True)
+
+
+def _result(
+    work: Workspace, metadata: Mapping[str, Any], started: float, unchanged: bool
+) -> dg.MaterializeResult:
+    seconds, sha256 = round(time.perf_counter() - started, 3), metadata["sha256"]
+    announce(work, "release", metadata["dagster/row_count"], sha256, seconds, unchanged)
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(report.manifest_sha256),
-        metadata={**_metadata(work.settings.name, report), **_published(work), "seconds": seconds},
+        data_version=dg.DataVersion(sha256),
+        metadata={**metadata, "seconds": seconds, "unchanged": unchanged},
     )
 
 
-def _publish(work: Workspace) -> ReleaseReport:
+def _unchanged(work: Workspace, code: str) -> dict[str, Any] | None:
+    """What was published from the very same artifacts, if it is current and every byte is right."""
+    kept = None if work.rerun or work.out else work.memos.recall("release", code)
+    if kept is None or not is_intact(work.releases, kept["folder"], kept["sha256"]):
+        return None
+    path = dg.MetadataValue.path(str(work.releases / kept["folder"]))  # the data folder may have moved
+    return {**dg.deserialize_value(kept["metadata"], dict), "release_path": path}
+
+
+def _anew(
+    work: Workspace, judged: Mapping[str, Artifact], required: Mapping[str, list[str]], code: str
+) -> dict[str, Any]:
+    report = _publish(work, judged, required)
+    metadata = {**_metadata(work.settings.name, report), **_published(work)}
+    if work.out is None:
+        kept = {
+            "folder": report.path.name,
+            "sha256": report.manifest_sha256,
+            "metadata": dg.serialize_value(metadata),
+        }
+        work.memos.keep("release", code, work.reads, kept)
+    return metadata
+
+
+def _publish(
+    work: Workspace, judged: Mapping[str, Artifact], required: Mapping[str, list[str]]
+) -> ReleaseReport:
     """Publishes what passed its checks, unless another build replaced any of it meanwhile."""
-    required = {name: required_checks(name) for name in PARENTS}
-    judged = work.store.require_checks(required, CODE_VERSIONS)
 
     def confirm() -> None:
         if work.store.require_checks(required, CODE_VERSIONS) != judged:

@@ -60,10 +60,9 @@ def _spec(key: list[str], description: str, deps: tuple[str, ...]) -> dg.AssetSp
 def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
     """Deals linked groups of persona tasks to train, val and test; one computation decides all three."""
     work = workspace.open()
-    built: dict[str, Any] = {}
 
     def write_manifest(path: Path) -> Facts:
-        built.update(_build(work))
+        built = _build(work)
         PublishedJson.of(built).write(path)
         return _manifest_facts(built)
 
@@ -73,7 +72,7 @@ def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
     for part in PARTS:
 
         def write_part(path: Path, part: str = part) -> Facts:
-            split = built["splits"][part]
+            split = document(work, "persona_splits")["splits"][part]
             path.write_bytes(pretty_json(split).encode("utf-8"))
             return _part_facts(split)
 

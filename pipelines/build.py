@@ -11,7 +11,9 @@ import dagster as dg
 
 from pipelines.definitions import defs
 from pipelines.errors import ConfigError
+from pipelines.failure_text import CHECK_EVENT, findings_of, is_blocking, problems_of
 from pipelines.jobs import BUILD_RELEASE
+from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
@@ -27,12 +29,16 @@ INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits", "task_ids", "pr
 
 @dataclass(frozen=True)
 class StageResult:
-    """One materialized asset: records, SHA-256 of what was written, seconds of work (checks apart)."""
+    """One materialized asset: records, SHA-256 of its file, seconds of work (checks apart).
+
+    `unchanged`: nothing was written, because everything that it comes from is proven to be the same.
+    """
 
     asset: str
     rows: int
     sha256: str
     seconds: float
+    unchanged: bool
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,7 @@ class BuildReport:
     stages: list[StageResult]
     checks_passed: int
     checks_failed: int
+    checks_unchanged: int = 0
     release: str | None = None
     release_id: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -94,6 +101,7 @@ def _run(config: Mapping[str, Any], instance: dg.DagsterInstance, index_only: bo
     else:
         check_inputs(workspace)
     with _only_build(workspace):
+        remove_debris(workspace.store.root, workspace.out.parent if workspace.out else workspace.releases)
         return _execute(config, workspace, instance, INDEX_ASSETS if index_only else None)
 
 
@@ -114,14 +122,15 @@ def _execute(
     )
     events = list(result.all_events)
     release, metrics = _release_metadata(events), _baseline(workspace, events)
-    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == _CHECK]
+    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == CHECK_EVENT]
     return BuildReport(
         ok=result.success,
         run_id=result.run_id,
         dataset=workspace.settings.name,
         stages=list(_stages(events)),
         checks_passed=sum(check.passed for check in checks),
-        checks_failed=sum(not check.passed and _blocks(check) for check in checks),
+        checks_failed=sum(not check.passed and is_blocking(check) for check in checks),
+        checks_unchanged=sum(bool(check.metadata["unchanged"].value) for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
         metrics=metrics,
@@ -130,8 +139,8 @@ def _execute(
             *(_published(workspace, events) if assets is None else []),
             *_published_baseline(workspace, metrics),
         ],
-        warnings=[line for check in checks if not _blocks(check) for line in _findings(check)],
-        problems=[] if result.success else list(_problems(events)),
+        warnings=[line for check in checks if not is_blocking(check) for line in findings_of(check)],
+        problems=[] if result.success else list(problems_of(events)),
     )
 
 
@@ -141,11 +150,12 @@ def check_inputs(workspace: Workspace) -> None:
     Raises:
         ConfigError: names the file and the option that gives another.
     """
-    cleaned = workspace.cleaned_manifest is not None
+    files = workspace.files
+    cleaned = files.cleaned_manifest is not None
     named = {
-        "--from-cleaned" if cleaned else "--raw": workspace.archive,
-        "--manifest": workspace.cleaned_manifest,
-        "--annotations": workspace.annotations,
+        "--from-cleaned" if cleaned else "--raw": files.archive,
+        "--manifest": files.cleaned_manifest,
+        "--annotations": files.annotations,
     }
     for option, path in named.items():
         if path is not None and not path.is_file():
@@ -171,9 +181,6 @@ def _only_build(workspace: Workspace) -> Iterator[None]:
         yield
 
 
-_CHECK = "ASSET_CHECK_EVALUATION"
-
-
 def _materializations(events: list[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
     return (event for event in events if event.is_step_materialization)
 
@@ -185,7 +192,9 @@ def _stages(events: list[dg.DagsterEvent]) -> Iterator[StageResult]:
             for name, item in event.step_materialization_data.materialization.metadata.items()
         }
         asset = event.asset_key.to_user_string() if event.asset_key else ""
-        yield StageResult(asset, values["dagster/row_count"], values["sha256"], values["seconds"])
+        yield StageResult(
+            asset, values["dagster/row_count"], values["sha256"], values["seconds"], values["unchanged"]
+        )
 
 
 def _release_metadata(events: list[dg.DagsterEvent]) -> dict[str, Any]:
@@ -229,27 +238,3 @@ def _published(workspace: Workspace, events: list[dg.DagsterEvent]) -> list[Figu
         if _was_built(asset, events)
     }
     return compare_figures(workspace.settings.published, files)
-
-
-def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:
-    for event in events:
-        if event.event_type_value == _CHECK:
-            check = event.asset_check_evaluation_data
-            yield from _findings(check) if _blocks(check) else ()
-        elif event.is_step_failure:
-            failure = event.step_failure_data
-            if failure.user_failure_data is not None:
-                yield f"{event.step_key}: {failure.user_failure_data.description}"
-            elif failure.error is not None and failure.error.cls_name != "DagsterAssetCheckFailedError":
-                yield f"{event.step_key}: unexpected {failure.error.cls_name}; see this run in the Dagster UI"
-
-
-def _blocks(check: dg.AssetCheckEvaluation) -> bool:
-    return check.severity is dg.AssetCheckSeverity.ERROR
-
-
-def _findings(check: dg.AssetCheckEvaluation) -> Iterator[str]:
-    if not check.passed:
-        listed: Any = check.metadata["problems"].value
-        for problem in listed or ["failed"]:
-            yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"

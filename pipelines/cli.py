@@ -61,6 +61,9 @@ def _register_build(subparsers: Any) -> None:
         action="store_true",
         help="rebuild index and baseline from the artifacts of an earlier build; publishes nothing",
     )
+    parser.add_argument(
+        "--rerun", action="store_true", help="write every stage and run every check anew, changed or not"
+    )
     _add_split_options(parser)
     add_common(parser)
     parser.set_defaults(handler=_build)
@@ -168,6 +171,7 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
         "runtime_regex_all": "all" in listed,
         "runtime_regex_task_ids": [_task_id(text) for text in listed if text != "all"],
         "force": arguments.force,
+        "rerun": arguments.rerun,
         "show_progress": not arguments.json,
     }
     for name in ("raw", "from_cleaned", "manifest", "annotations", "out"):

@@ -5,7 +5,6 @@ from decimal import Decimal
 
 from assets._inputs import audit_records, document, excluded_indices, origin, task_rows
 from assets.checks.blocking import blocking_check
-from pipelines.resources.tagger import load_tagger
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.cleaned_source import CleanedOrigin
 from pipelines.stages.cleaning import describe_cleaned, iter_cleaned
@@ -130,7 +129,7 @@ def every_title_tagged(work: Workspace) -> Iterator[str]:
     asins = {record["asin"] for record in iter_cleaned(work.store.path("cleaned_v2"))}
     yield from (f"product {asin}: no title nouns" for asin in sorted(asins - nouns.nouns.keys()))
     yield from (f"product {asin}: tagged but not cleaned" for asin in sorted(nouns.nouns.keys() - asins))
-    tagger = load_tagger(work.settings.tagger)
+    tagger = work.tagger()
     expected = (tagger.name, tagger.version, tagger.fingerprint)
     found = (nouns.tagger_name, nouns.tagger_version, nouns.tagger_fingerprint)
     if found != expected:

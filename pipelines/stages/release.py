@@ -20,9 +20,10 @@ from pipelines.stages.playable import PlayableParts, write_playable
 from pipelines.stages.witness_report import summarise_witnesses
 from pipelines.stages.witnesses import read_witnesses
 from shopsim_env.canonical import pretty_json, sha256_file
+from shopsim_env.errors import ReleaseError
 from shopsim_env.release import layout
 from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
-from shopsim_env.release.placing import put_in_place
+from shopsim_env.release.placing import put_in_place, restore_retired
 from shopsim_env.release.verify import verify_content, verify_files
 from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
@@ -121,6 +122,8 @@ def publish_release(
     """
     parent = root if out is None else out.parent
     parent.mkdir(parents=True, exist_ok=True)
+    if out is not None:
+        restore_retired(out)
     staging = parent / f".building-{os.getpid()}"
     shutil.rmtree(staging, ignore_errors=True)
     try:
@@ -191,6 +194,21 @@ def _entry(staging: Path, name: str) -> dict[str, Any]:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_bytes(text.encode("utf-8"))
+
+
+def is_intact(root: Path, folder: str, manifest_sha256: str) -> bool:
+    """Whether `root/current` is this folder, with this manifest, and every file has the hash in it."""
+    current = root / CURRENT
+    if not current.is_symlink() or current.readlink() != Path(folder):
+        return False
+    manifest = root / folder / layout.MANIFEST
+    if not manifest.is_file() or sha256_file(manifest) != manifest_sha256:
+        return False
+    try:
+        verify_files(root / folder, read_manifest(root / folder))
+    except ReleaseError:
+        return False
+    return True
 
 
 def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool) -> None:

@@ -8,6 +8,8 @@ persona, so they stay with the evidence in the private part. Meanings in full: d
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.stages.human_exclusions import HUMAN_EXCLUSION
+
 QUARANTINE, NOTE = "quarantine", "note"
 PRODUCT, TASK, EITHER = "product", "task", "either"
 
@@ -40,7 +42,6 @@ PERSONA_LEAK_LONG = "persona_leak_long"
 PERSONA_LEAK_SHORT = "persona_leak_short"
 PERSONA_ID_IS_GOLD = "persona_id_is_gold"
 NEAR_DUPLICATE_INSTRUCTION = "near_duplicate_instruction"
-HUMAN_EXCLUSION = "human_exclusion"
 
 
 @dataclass(frozen=True, slots=True)

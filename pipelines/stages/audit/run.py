@@ -4,7 +4,6 @@ Belongs here: which family looks at what, and the human list. No rule of its own
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pipelines.stages.annotation.protocol import Annotation
@@ -16,24 +15,15 @@ from pipelines.stages.audit.money import listing_findings, money_findings
 from pipelines.stages.audit.options import option_findings
 from pipelines.stages.audit.personas import persona_findings
 from pipelines.stages.audit.targets import target_findings
+from pipelines.stages.human_exclusions import HUMAN_EXCLUSION, Exclusion
 from shopsim_env.catalog.product import Product
-
-
-@dataclass(frozen=True, slots=True)
-class HumanExclusion:
-    """One entry of a human list: a product, or one task of it, with reason and author."""
-
-    asin: str
-    task_id: int | None
-    reason: str
-    author: str
 
 
 def run_audit(
     raw: Iterable[Mapping[str, Any]],
     cleaned: Iterable[Mapping[str, Any]],
     annotations: Mapping[int, Annotation],
-    human: Iterable[HumanExclusion] = (),
+    human: Iterable[tuple[str, Exclusion]] = (),
 ) -> list[Finding]:
     """All findings.
 
@@ -41,7 +31,7 @@ def run_audit(
         raw: Every product of the raw archive, also the excluded ones.
         cleaned: The products of the cleaned archive with their active tasks.
         annotations: Task id to the final annotation of every persona task.
-        human: What people listed for exclusion.
+        human: What people listed for exclusion: the product, also of a listed task, and the entry.
     """
     findings: list[Finding] = []
     titles: dict[str, tuple[str, str]] = {}
@@ -64,10 +54,9 @@ def _task_findings(case: Case, annotation: Annotation | None) -> Iterator[Findin
     yield from persona_findings(case)
 
 
-def _listed(human: Iterable[HumanExclusion]) -> Iterator[Finding]:
-    for entry in human:
-        evidence = {"reason": entry.reason, "author": entry.author}
-        yield Finding(codes.HUMAN_EXCLUSION, entry.asin, entry.task_id, evidence)
+def _listed(human: Iterable[tuple[str, Exclusion]]) -> Iterator[Finding]:
+    for asin, entry in human:
+        yield Finding(HUMAN_EXCLUSION, asin, entry.task, {"reason": entry.reason, "author": entry.author})
 
 
 def counts_by_split(
