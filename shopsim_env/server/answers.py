@@ -1,0 +1,86 @@
+"""Answers of `/v1` as JSON: what the pool returns, field by field. No decisions.
+
+Money, rewards and states come as the episode made them; nothing of a goal is here except `goal_block`, which
+only holders of the admin token get.
+"""
+
+import json
+from typing import Any
+
+from shopsim_env.pool import Lease
+from shopsim_env.shop.env import Step
+from shopsim_env.shop.episode import Goals
+from shopsim_env.shop.tools import static_tools, tools_for
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def encode(value: Any) -> bytes:
+    """JSON in UTF-8, without blanks."""
+    return _ENCODER.encode(value).encode("utf-8")
+
+
+def opened(lease: Lease, tools: str, ttl_s: float, release: str) -> dict[str, Any]:
+    """The answer to a reset."""
+    start = lease.start
+    return {
+        **holding(lease, ttl_s),
+        "release": release,
+        "environment_version": start.environment_version,
+        "task_id": start.task_id,
+        "task_mode": start.task_mode,
+        "interaction_mode": start.interaction_mode,
+        "task_instruction": start.task_instruction,
+        "user_persona": start.user_persona,
+        "observation": start.observation,
+        "observation_state": start.observation_state,
+        **tool_block(start.observation_state, tools, start.interaction_mode),
+    }
+
+
+def holding(lease: Lease, ttl_s: float) -> dict[str, Any]:
+    """What a holder has to know of the lease."""
+    return {"lease_id": lease.id, "fence": lease.fence, "slot": lease.slot, "expires_in_s": ttl_s}
+
+
+def played(step: Step, tools: str) -> dict[str, Any]:
+    """The answer to a step or a forced end."""
+    answer: dict[str, Any] = {
+        "observation": step.observation,
+        "observation_state": step.observation_state,
+        "reward": step.reward,
+        "terminated": step.terminated,
+        "truncated": step.truncated,
+        "done": step.done,
+        "termination_reason": step.termination_reason,
+        "action_feedback": step.action_feedback,
+        "reward_detail": step.reward_detail,
+        "info": step.info,
+        "valid": step.valid,
+        "failure_kind": step.failure_kind,
+    }
+    if tools == "dynamic" and step.valid:
+        answer["tools"] = tools_for(step.observation_state)
+    return answer
+
+
+def tool_block(state: dict[str, Any], tools: str, interaction_mode: str) -> dict[str, Any]:
+    """The tool schemas that were asked for."""
+    if tools == "none":
+        return {}
+    dynamic = tools == "dynamic"
+    return {"tools": tools_for(state) if dynamic else static_tools(interaction_mode == "multi_turn")}
+
+
+def goal_block(goals: Goals, task_id: int) -> dict[str, Any]:
+    """The goal, for an external shopper that holds the admin token."""
+    goal = goals.goal(task_id)
+    return {
+        "instruction": goal.instruction,
+        "instruction_simple": goal.instruction_simple,
+        "asin": goal.product.asin,
+        "attributes": list(goal.attributes),
+        "options": list(goal.options),
+        "budget_kind": goal.budget_kind,
+        "budget_upper": None if goal.budget_upper is None else float(goal.budget_upper),
+    }

@@ -1,0 +1,211 @@
+"""The ASGI application: guard, routes, and a short way for the step.
+
+Belongs here: from a scope to an endpoint. Starlette routes everything but `POST /v1/episodes/{lease}/step`,
+which is most of the traffic and goes straight to the pool (docs/server.md has the measurement).
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.routing import BaseRoute, Route, Router
+
+from shopsim_env.server import bodies
+from shopsim_env.server.answers import encode
+from shopsim_env.server.fields import Field, Number, Text, read_fields
+from shopsim_env.server.guard import Guard, Headers
+from shopsim_env.server.http import (
+    Receive,
+    Scope,
+    Send,
+    read_body,
+    refusal,
+    send_bytes,
+    send_json,
+    send_problem,
+)
+from shopsim_env.server.metrics import Metrics
+from shopsim_env.server.openapi import document
+from shopsim_env.server.operations import OPERATIONS, STEP_OPERATION, Call, Operation
+from shopsim_env.server.problems import ProblemError
+from shopsim_env.server.service import ClientGoneError, Service
+
+_STEP = re.compile(rf"/v1/episodes/({bodies.LEASE_PATTERN})/step", re.ASCII)
+_LEASE = Text(about="lease id", required=True, pattern=bodies.LEASE_PATTERN, longest=128)
+
+
+class App:
+    """One server's ASGI application.
+
+    Args:
+        service: What the endpoints do.
+        guard: Who may ask.
+        routes: Further Starlette routes, behind the same guard.
+    """
+
+    def __init__(self, service: Service, guard: Guard, routes: Iterable[BaseRoute] = ()) -> None:
+        self.service = service
+        self.guard = guard
+        self.metrics = Metrics(service.pool)
+        by_path: dict[str, list[Operation]] = {}
+        for operation in OPERATIONS:
+            by_path.setdefault(operation.path, []).append(operation)
+        self._router = Router(
+            [
+                *(Route(path, _Endpoint(self, found)) for path, found in by_path.items()),
+                Route("/openapi.json", _Static(encode(document()), b"application/json")),
+                Route("/metrics", _Scrape(self.metrics)),
+                *routes,
+            ],
+            redirect_slashes=False,
+            default=_not_found,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] == "lifespan":
+            return
+        if scope["type"] != "http":
+            raise RuntimeError(f"expected a request, found {scope['type']!r}")
+        headers: Headers = dict(scope["headers"])
+        match = _STEP.fullmatch(scope["path"]) if scope["method"] == "POST" else None
+        try:
+            self.guard.check(headers)
+        except ProblemError as problem:
+            self.metrics.refused(problem.code)
+            await send_problem(send, problem)
+            return
+        if match is None:
+            await self._router(scope, receive, send)
+        else:
+            await self.run(STEP_OPERATION, match[1], headers, scope, receive, send)
+
+    async def run(
+        self,
+        operation: Operation,
+        lease_id: str,
+        headers: Headers,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Runs one operation and sends its answer or its refusal."""
+        begin = time.perf_counter()
+        try:
+            if operation.admin:
+                self.guard.check_admin(headers)
+            call = await self._call(operation, lease_id, headers, scope, receive)
+            answer = await operation.handler(self.service, call)
+            body = answer if isinstance(answer, bytes) else encode(answer)
+        except ClientGoneError:
+            return
+        except Exception as error:
+            problem = refusal(error)
+            self.metrics.refused(problem.code)
+            await send_problem(send, problem)
+        else:
+            self.metrics.answered(operation.name, time.perf_counter() - begin)
+            await send_json(send, body)
+
+    async def _call(
+        self, operation: Operation, lease_id: str, headers: Headers, scope: Scope, receive: Receive
+    ) -> Call:
+        fields: dict[str, Any] = {}
+        if operation.body is not None:
+            fields = read_fields(operation.body, await read_body(receive, headers), "body")
+        if fields.get("private"):
+            self.guard.check_admin(headers)
+        query = read_query(operation.query, scope["query_string"])
+        return Call(lease_id, fields, query, lambda: _gone(receive))
+
+
+class _Endpoint:
+    """Every operation of one path."""
+
+    def __init__(self, app: App, operations: list[Operation]) -> None:
+        self._app = app
+        self._by_method = {operation.method: operation for operation in operations}
+        if "GET" in self._by_method:
+            self._by_method["HEAD"] = self._by_method["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        operation = self._by_method.get(scope["method"])
+        if operation is None:
+            await send_problem(send, method_not_allowed(self._by_method))
+            return
+        lease_id = scope["path_params"].get("lease_id", "")
+        if lease_id:
+            try:
+                _LEASE.check("lease_id", lease_id)
+            except ProblemError as problem:
+                await send_problem(send, problem)
+                return
+        await self._app.run(operation, lease_id, dict(scope["headers"]), scope, receive, send)
+
+
+class _Static:
+    """A document that does not change."""
+
+    def __init__(self, body: bytes, kind: bytes) -> None:
+        self._body = body
+        self._kind = kind
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            await send_problem(send, method_not_allowed({"GET": None}))
+            return
+        await send_bytes(send, self._body, self._kind)
+
+
+class _Scrape:
+    """The page of metrics."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            await send_problem(send, method_not_allowed({"GET": None}))
+            return
+        await send_bytes(send, *self._metrics.page())
+
+
+async def _not_found(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send_problem(
+        send, ProblemError("there is nothing here; /openapi.json lists what there is", code="not_found")
+    )
+
+
+def method_not_allowed(methods: Mapping[str, object]) -> ProblemError:
+    """A request with a method that the path does not have."""
+    allowed = ", ".join(sorted(methods))
+    return ProblemError(
+        f"method: expected one of {allowed}", code="method_not_allowed", headers=(("allow", allowed),)
+    )
+
+
+def read_query(fields: Mapping[str, Field], query: bytes) -> dict[str, Any]:
+    """Checked fields of a query string; numbers are read from their digits.
+
+    Raises:
+        ProblemError: as `read_fields`.
+    """
+    if not fields:
+        return {}
+    pairs = parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True)
+    if len(dict(pairs)) != len(pairs):
+        raise ProblemError("query: expected every name once", code="out_of_range")
+    values: dict[str, Any] = dict(pairs)
+    for name, field in fields.items():
+        text = values.get(name)
+        if isinstance(field, Number) and text is not None and re.fullmatch(r"-?\d{1,20}", text, re.ASCII):
+            values[name] = int(text)
+    return read_fields(fields, values, "query")
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        await asyncio.sleep(0)
