@@ -68,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace, release: Release) -> int:
     # Here, because these need the extra.
+    from starlette.routing import Route
+
     from shopsim_env.pool import LeasePool
     from shopsim_env.pool.journal import Journal
     from shopsim_env.server.app import App
@@ -76,6 +78,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     from shopsim_env.server.running import Ending, listen
     from shopsim_env.server.running import run as run_server
     from shopsim_env.server.service import Service
+    from shopsim_env.server.shop_agent import PATH, ShopAgent
 
     guard = make_guard(
         arguments.host,
@@ -98,6 +101,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         with closing(pool):
             start_logging(arguments.log_level)
             app = App(Service(release, pool), guard)
+            app.add([Route(PATH, ShopAgent(app))])
             ending = Ending(park=journal is not None, drain_s=arguments.drain)
             run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release, pool))
     return 0

@@ -7,7 +7,7 @@ which is most of the traffic and goes straight to the pool (docs/server.md has t
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -43,10 +43,9 @@ class App:
     Args:
         service: What the endpoints do.
         guard: Who may ask.
-        routes: Further Starlette routes, behind the same guard.
     """
 
-    def __init__(self, service: Service, guard: Guard, routes: Iterable[BaseRoute] = ()) -> None:
+    def __init__(self, service: Service, guard: Guard) -> None:
         self.service = service
         self.guard = guard
         self.metrics = Metrics(service.pool)
@@ -56,13 +55,16 @@ class App:
         self._router = Router(
             [
                 *(Route(path, _Endpoint(self, found)) for path, found in by_path.items()),
-                Route("/openapi.json", _Static(encode(document()), b"application/json")),
-                Route("/metrics", _Scrape(self.metrics)),
-                *routes,
+                Route("/openapi.json", _Page(lambda: (encode(document()), b"application/json"))),
+                Route("/metrics", _Page(self.metrics.page)),
             ],
             redirect_slashes=False,
             default=_not_found,
         )
+
+    def add(self, routes: Iterable[BaseRoute]) -> None:
+        """Adds Starlette routes behind the same guard."""
+        self._router.routes.extend(routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -119,7 +121,7 @@ class App:
         if fields.get("private"):
             self.guard.check_admin(headers)
         query = read_query(operation.query, scope["query_string"])
-        return Call(lease_id, fields, query, lambda: _gone(receive))
+        return Call(lease_id, fields, query, lambda: gone(receive))
 
 
 class _Endpoint:
@@ -146,31 +148,17 @@ class _Endpoint:
         await self._app.run(operation, lease_id, dict(scope["headers"]), scope, receive, send)
 
 
-class _Static:
-    """A document that does not change."""
+class _Page:
+    """Something to read that is no operation: its bytes and media type."""
 
-    def __init__(self, body: bytes, kind: bytes) -> None:
-        self._body = body
-        self._kind = kind
-
-    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        if scope["method"] not in ("GET", "HEAD"):
-            await send_problem(send, method_not_allowed({"GET": None}))
-            return
-        await send_bytes(send, self._body, self._kind)
-
-
-class _Scrape:
-    """The page of metrics."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    def __init__(self, make: Callable[[], tuple[bytes, bytes]]) -> None:
+        self._make = make
 
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             await send_problem(send, method_not_allowed({"GET": None}))
             return
-        await send_bytes(send, *self._metrics.page())
+        await send_bytes(send, *self._make())
 
 
 async def _not_found(_scope: Scope, _receive: Receive, send: Send) -> None:
@@ -206,6 +194,7 @@ def read_query(fields: Mapping[str, Field], query: bytes) -> dict[str, Any]:
     return read_fields(fields, values, "query")
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
+    """Returns when the client has hung up."""
     while (await receive())["type"] != "http.disconnect":
         await asyncio.sleep(0)

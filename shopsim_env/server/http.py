@@ -106,9 +106,11 @@ def _too_large() -> ProblemError:
     return ProblemError(f"expected a body of at most {MAX_BODY} bytes, found more", code="body_too_large")
 
 
-async def send_json(send: Send, body: bytes, status: int = 200) -> None:
+async def send_json(
+    send: Send, body: bytes, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> None:
     """Sends JSON."""
-    await _send(send, status, body, (_JSON,))
+    await _send(send, status, body, (_JSON, *headers))
 
 
 async def send_bytes(send: Send, body: bytes, kind: bytes) -> None:

@@ -168,15 +168,15 @@ class Service:
         return leases
 
     def _opened(self, lease: Lease, fields: dict[str, Any]) -> dict[str, Any]:
-        answer = answers.opened(lease, lease.note, self.pool.ttl_s, self.release.id)
+        answer = answers.opened(lease, tool_kind(lease), self.pool.ttl_s, self.release.id)
         if fields["private"]:
             answer["private"] = answers.goal_block(self.release.private(), lease.start.task_id)
         return answer
 
     def _whole(self, lease: Lease) -> dict[str, Any]:
-        last = None if lease.last is None else answers.played(lease.last, lease.note)
+        last = None if lease.last is None else answers.played(lease.last, tool_kind(lease))
         return {
-            **answers.opened(lease, lease.note, self.pool.ttl_s, self.release.id),
+            **answers.opened(lease, tool_kind(lease), self.pool.ttl_s, self.release.id),
             "actions_played": len(lease.entries),
             "last_step": last,
         }
@@ -185,7 +185,7 @@ class Service:
         lease = self.pool.use(lease_id)
         if step.done:
             self.log_end(lease, step)
-        return answers.played(step, lease.note)
+        return answers.played(step, tool_kind(lease))
 
     def log_end(self, lease: Lease, step: Step) -> None:
         """One line for an episode that ended."""
@@ -202,6 +202,11 @@ class Service:
                 }
             },
         )
+
+
+def tool_kind(lease: Lease) -> str:
+    """Which tool schemas the answers of a lease carry; the first word of its note."""
+    return lease.note.partition(" ")[0] or "dynamic"
 
 
 async def open_when_free(
