@@ -79,6 +79,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     from shopsim_env.server.running import run as run_server
     from shopsim_env.server.service import Service
     from shopsim_env.server.shop_agent import PATH, ShopAgent
+    from shopsim_env.shop.served import ServedEnv
 
     guard = make_guard(
         arguments.host,
@@ -97,6 +98,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
             max_waiting=arguments.max_waiting,
             prefix=arguments.lease_prefix,
             journal=journal,
+            env_class=ServedEnv,
         )
         with closing(pool):
             start_logging(arguments.log_level)

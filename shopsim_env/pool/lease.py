@@ -91,7 +91,9 @@ class Lease:
         return f"Lease(slot={self.slot}, fence={self.fence}, ...)"
 
 
-def start_episode(release: IdentifiedRelease, request: EpisodeRequest) -> Started:
+def start_episode(
+    release: IdentifiedRelease, request: EpisodeRequest, env_class: type[ShopEnv] = ShopEnv
+) -> Started:
     """Starts the episode that is asked for: everything that a request may have wrong is refused here.
 
     Raises:
@@ -101,22 +103,23 @@ def start_episode(release: IdentifiedRelease, request: EpisodeRequest) -> Starte
         raise UsageError("expected a task_id or a split, found both", code="task_and_split")
     if request.task_id is None and request.split is None:
         raise UsageError("expected a task_id, or a split to draw from, found neither", code="no_task")
-    env = ShopEnv(release, split=request.split, **request.options)
+    env = env_class(release, split=request.split, **request.options)
     return Started(env, env.reset(request.task_id, seed=request.seed))
 
 
 def start_again(release: IdentifiedRelease, lease: Lease) -> Started:
-    """The start of the lease's episode in a new environment."""
-    env = ShopEnv(release, **lease.env.options)
+    """The start of the lease's episode in a new environment of the same kind."""
+    env = type(lease.env)(release, **lease.env.options)
     return Started(env, env.reset(lease.start.task_id, seed=lease.seed))
 
 
 def trace_of(release: IdentifiedRelease, lease: Lease) -> TraceRecord:
     """The trace of the episode so far, played again: equal actions give equal bytes (contract 7.14)."""
-    again = start_again(release, lease)
-    record = start_record(release.id, again.env.options, again.start, lease.seed)
+    env = ShopEnv(release, **lease.env.options)
+    start = env.reset(lease.start.task_id, seed=lease.seed)
+    record = start_record(release.id, env.options, start, lease.seed)
     for entry in lease.entries:
-        step = entry.play(again.env)
+        step = entry.play(env)
         if entry.reason is None:
             record.actions.append(entry.action)
         record = with_step(record, step, "action" if entry.reason is None else "caller")

@@ -27,6 +27,7 @@ class LeasePool(Reception):
         clock: Seconds that only go up; nothing of it gets into an episode.
         prefix: Start of every lease id, such as the name of one server among several.
         journal: Where everything is written down that a restarted pool needs; what it holds is resumed.
+        env_class: What plays the episodes; a server takes one whose steps carry bytes.
 
     Raises:
         UsageError: a number out of range.

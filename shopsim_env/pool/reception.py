@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from shopsim_env.errors import PoolError, UsageError
 from shopsim_env.pool.journal import Journal
-from shopsim_env.pool.lease import EpisodeRequest, Lease, start_episode
+from shopsim_env.pool.lease import EpisodeRequest, Lease, Started, start_episode
 from shopsim_env.pool.resuming import resume
 from shopsim_env.pool.table import LeaseTable
 from shopsim_env.pool.waiting import Notify, Ticket, WaitingLine
 from shopsim_env.recording import IdentifiedRelease
+from shopsim_env.shop.env import ShopEnv
 
 
 @dataclass(slots=True)
@@ -52,11 +53,13 @@ class Reception:
         clock: Callable[[], float] = time.monotonic,
         prefix: str = "",
         journal: Journal | None = None,
+        env_class: type[ShopEnv] = ShopEnv,
     ) -> None:
         if not ttl_s > 0:
             raise UsageError(f"ttl_s: expected seconds above 0, found {ttl_s!r}")
         self.release = release
         self.ttl_s = ttl_s
+        self._env_class = env_class
         self.counters = Counters()
         self._clock = clock
         self._table = LeaseTable(_whole("slots", slots, 1), prefix)
@@ -128,7 +131,7 @@ class Reception:
         if _whole("n", n, 1) > self.slots:
             raise UsageError(f"n: expected at most {self.slots} slots, found {n}", code="group_too_large")
         known = None if request.request_id is None else self._by_request.get(request.request_id)
-        started = [] if known is not None else [start_episode(self.release, request) for _ in range(n)]
+        started = [] if known is not None else [self._start(request) for _ in range(n)]
         ticket = Ticket(request, started, group, self._clock() + wait_s)
         if known is not None:
             self._repeat(ticket, known)
@@ -178,6 +181,9 @@ class Reception:
         self._by_request.clear()
         if self._journal is not None:
             self._journal.close()
+
+    def _start(self, request: EpisodeRequest) -> Started:
+        return start_episode(self.release, request, self._env_class)
 
     def _check_open(self) -> None:
         if self._stopped is not None:
@@ -249,7 +255,7 @@ class Reception:
         )
 
     def _resume(self, journal: Journal) -> None:
-        leases = resume(journal, self.release, self._table, self._clock() + self.ttl_s)
+        leases = resume(journal, self._start, self.release, self._table, self._clock() + self.ttl_s)
         self.counters.resumed = len(leases)
         for lease in leases:
             if lease.request_id is not None:

@@ -4,19 +4,30 @@ Belongs here: the meaning of the lines. The file is in `journal`. A log of anoth
 refused, because the same actions would show other pages there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from shopsim_env.errors import JournalError, ShopSimError
 from shopsim_env.pool.journal import JOURNAL_SCHEMA, Journal
-from shopsim_env.pool.lease import Entry, EpisodeRequest, Lease, start_episode
+from shopsim_env.pool.lease import Entry, EpisodeRequest, Lease, Started
 from shopsim_env.pool.table import LeaseTable
 from shopsim_env.recording import IdentifiedRelease
 from shopsim_env.versions import ENVIRONMENT_VERSION
 
+Start = Callable[[EpisodeRequest], Started]
 
-def resume(journal: Journal, release: IdentifiedRelease, table: LeaseTable, deadline: float) -> list[Lease]:
+
+def resume(
+    journal: Journal, start: Start, release: IdentifiedRelease, table: LeaseTable, deadline: float
+) -> list[Lease]:
     """Restores the leases of the journal into an empty table and opens the journal for writing.
+
+    Args:
+        journal: The log, and where the pool goes on writing.
+        start: Starts an episode.
+        release: The release that is played.
+        table: Gets the leases.
+        deadline: When they expire if nobody uses them.
 
     Raises:
         JournalError: another release or environment (`journal_mismatch`), damaged lines (`journal_damaged`),
@@ -31,7 +42,7 @@ def resume(journal: Journal, release: IdentifiedRelease, table: LeaseTable, dead
             found = _live(lines)
             table.fence, table.groups = head["fence"], head["groups"]
             for opened, events in found:
-                leases.append(_lease(release, table, opened, events, deadline))
+                leases.append(_lease(start, table, opened, events, deadline))
         except (KeyError, TypeError, AttributeError) as error:
             raise _damaged(journal, f"a line lacks {error}") from error
         except ShopSimError as error:
@@ -73,14 +84,14 @@ def _live(lines: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], _Events
 
 
 def _lease(
-    release: IdentifiedRelease,
+    start: Start,
     table: LeaseTable,
     opened: dict[str, Any],
     events: _Events,
     deadline: float,
 ) -> Lease:
     request = EpisodeRequest(task_id=opened["task"], seed=opened["seed"], options=opened["options"])
-    started = start_episode(release, request)
+    started = start(request)
     lease = Lease(
         id=opened["open"],
         fence=opened["fence"],

@@ -4,20 +4,20 @@ Money, rewards and states come as the episode made them; nothing of a goal is he
 only holders of the admin token get.
 """
 
-import json
-from typing import Any
+from typing import Any, Final
 
 from shopsim_env.pool import Lease
 from shopsim_env.shop.env import Step
 from shopsim_env.shop.episode import Goals
+from shopsim_env.shop.served import ServedStep, encode, page_bytes
 from shopsim_env.shop.tools import static_tools, tools_for
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def encode(value: Any) -> bytes:
-    """JSON in UTF-8, without blanks."""
-    return _ENCODER.encode(value).encode("utf-8")
+# Of a step that goes on: the members before and after the action feedback.
+_RUNNING: Final = (
+    b',"reward":0.0,"terminated":false,"truncated":false,"done":false,"termination_reason":null,'
+    b'"action_feedback":'
+)
+_VALID: Final = b',"valid":true,"failure_kind":null'
 
 
 def opened(lease: Lease, tools: str, ttl_s: float, release: str) -> dict[str, Any]:
@@ -43,11 +43,28 @@ def holding(lease: Lease, ttl_s: float) -> dict[str, Any]:
     return {"lease_id": lease.id, "fence": lease.fence, "slot": lease.slot, "expires_in_s": ttl_s}
 
 
-def played(step: Step, tools: str) -> dict[str, Any]:
-    """The answer to a step or a forced end."""
-    answer: dict[str, Any] = {
-        "observation": step.observation,
-        "observation_state": step.observation_state,
+def played(step: Step, tools: str) -> bytes:
+    """The answer to a step or a forced end, as JSON."""
+    page = step.page if isinstance(step, ServedStep) else page_bytes(step)
+    if isinstance(step, ServedStep) and not step.done:
+        rest = _RUNNING + step.feedback + b',"reward_detail":{},"info":' + encode(step.info) + _VALID
+    else:
+        rest = b"," + encode(_result(step))[1:-1]
+    if tools == "dynamic" and step.valid:
+        schemas = step.tools if isinstance(step, ServedStep) else encode(tools_for(step.observation_state))
+        return b"".join((b"{", page, rest, b',"tools":', schemas, b"}"))
+    return b"".join((b"{", page, rest, b"}"))
+
+
+def with_page(step: Step, answer: dict[str, Any]) -> bytes:
+    """JSON of `answer` with the page of a step in front."""
+    page = step.page if isinstance(step, ServedStep) else page_bytes(step)
+    return b"".join((b"{", page, b",", encode(answer)[1:]))
+
+
+def _result(step: Step) -> dict[str, Any]:
+    """What a step says besides the page."""
+    return {
         "reward": step.reward,
         "terminated": step.terminated,
         "truncated": step.truncated,
@@ -59,9 +76,6 @@ def played(step: Step, tools: str) -> dict[str, Any]:
         "valid": step.valid,
         "failure_kind": step.failure_kind,
     }
-    if tools == "dynamic" and step.valid:
-        answer["tools"] = tools_for(step.observation_state)
-    return answer
 
 
 def tool_block(state: dict[str, Any], tools: str, interaction_mode: str) -> dict[str, Any]:

@@ -14,14 +14,13 @@ from urllib.parse import parse_qsl
 from starlette.routing import BaseRoute, Route, Router
 
 from shopsim_env.server import bodies
-from shopsim_env.server.answers import encode
 from shopsim_env.server.fields import Field, Number, Text, read_fields
 from shopsim_env.server.guard import Guard, Headers
 from shopsim_env.server.http import (
+    Bodies,
     Receive,
     Scope,
     Send,
-    read_body,
     refusal,
     send_bytes,
     send_json,
@@ -32,6 +31,7 @@ from shopsim_env.server.openapi import document
 from shopsim_env.server.operations import OPERATIONS, STEP_OPERATION, Call, Operation
 from shopsim_env.server.problems import ProblemError
 from shopsim_env.server.service import ClientGoneError, Service
+from shopsim_env.shop.served import encode
 
 _STEP = re.compile(rf"/v1/episodes/({bodies.LEASE_PATTERN})/step", re.ASCII)
 _LEASE = Text(about="lease id", required=True, pattern=bodies.LEASE_PATTERN, longest=128)
@@ -49,6 +49,7 @@ class App:
         self.service = service
         self.guard = guard
         self.metrics = Metrics(service.pool)
+        self.bodies = Bodies()
         by_path: dict[str, list[Operation]] = {}
         for operation in OPERATIONS:
             by_path.setdefault(operation.path, []).append(operation)
@@ -117,7 +118,7 @@ class App:
     ) -> Call:
         fields: dict[str, Any] = {}
         if operation.body is not None:
-            fields = read_fields(operation.body, await read_body(receive, headers), "body")
+            fields = read_fields(operation.body, await self.bodies.read(receive, headers), "body")
         if fields.get("private"):
             self.guard.check_admin(headers)
         query = read_query(operation.query, scope["query_string"])

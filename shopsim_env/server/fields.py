@@ -160,11 +160,11 @@ def read_fields(fields: Mapping[str, Field], value: Any, what: str) -> dict[str,
     """
     if not isinstance(value, dict):
         raise wrong_type(what, "a JSON object", value)
-    unknown = sorted(value.keys() - fields.keys())
-    if unknown:
-        raise ProblemError(
-            f"{what}: expected only {sorted(fields)}, found {_shown(unknown[0])}", code="unknown_field"
-        )
+    for name in value:
+        if name not in fields:
+            raise ProblemError(
+                f"{what}: expected only {sorted(fields)}, found {_shown(name)}", code="unknown_field"
+            )
     found = {}
     for name, field in fields.items():
         if name in value:

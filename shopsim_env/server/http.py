@@ -5,6 +5,7 @@ Belongs here: the ASGI side of a body and an answer. No endpoint.
 
 import asyncio
 import logging
+import time
 import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
@@ -29,20 +30,50 @@ _SAFE: Final = (
 )
 
 
-async def read_body(receive: Receive, headers: Headers) -> Any:
-    """The JSON value of a request.
+class Bodies:
+    """Reads bodies, and gives up on those that do not come. One per server.
 
-    Raises:
-        ProblemError: another media type or encoding, too large, too slow, or what `read_json` refuses.
+    A timer for every read would cost more than the read, so a sweep looks after all of them.
     """
-    check_media(headers)
-    message = await _next(receive)
-    body = message.get("body", b"")
-    if message.get("more_body"):
-        body = await _rest(receive, body)
-    if len(body) > MAX_BODY:
-        raise _too_large()
-    return read_json(body)
+
+    def __init__(self, timeout_s: float = BODY_TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
+        self._since: dict[asyncio.Task[Any] | None, float] = {}
+        self._late: set[asyncio.Task[Any] | None] = set()
+
+    async def read(self, receive: Receive, headers: Headers) -> Any:
+        """The JSON value of a request.
+
+        Raises:
+            ProblemError: another media type or encoding, too large, too slow, or what `read_json` refuses.
+        """
+        check_media(headers)
+        task = asyncio.current_task()
+        self._since[task] = time.monotonic()
+        try:
+            message = await receive()
+            body = message.get("body", b"")
+            if message.get("more_body"):
+                body = await _rest(receive, body)
+        except asyncio.CancelledError as error:
+            if task not in self._late:
+                raise
+            self._late.discard(task)
+            text = f"expected the whole body within {self._timeout_s:g} seconds"
+            raise ProblemError(text, code="body_timeout") from error
+        finally:
+            del self._since[task]
+        if len(body) > MAX_BODY:
+            raise _too_large()
+        return read_json(body)
+
+    def sweep(self) -> None:
+        """Stops the reads that take too long."""
+        oldest = time.monotonic() - self._timeout_s
+        for task, since in list(self._since.items()):
+            if since < oldest and task is not None and task not in self._late:
+                self._late.add(task)
+                task.cancel()
 
 
 def check_media(headers: Headers) -> None:
@@ -64,34 +95,12 @@ def check_media(headers: Headers) -> None:
         raise _too_large()
 
 
-async def _next(receive: Receive) -> Message:
-    """The next part of the body, soon. `asyncio.wait_for` would make a task of every read before 3.12."""
-    task = asyncio.current_task()
-    late = []
-
-    def stop() -> None:
-        late.append(True)
-        if task is not None:
-            task.cancel()
-
-    alarm = asyncio.get_running_loop().call_later(BODY_TIMEOUT_S, stop)
-    try:
-        return await receive()
-    except asyncio.CancelledError as error:
-        if not late:
-            raise
-        message = f"expected the whole body within {BODY_TIMEOUT_S:g} seconds"
-        raise ProblemError(message, code="body_timeout") from error
-    finally:
-        alarm.cancel()
-
-
 async def _rest(receive: Receive, body: bytes) -> bytes:
     parts = [body]
     size = len(body)
     more = True
     while more:
-        message = await _next(receive)
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise ProblemError("the body ended before its length", code="invalid_json")
         parts.append(message.get("body", b""))

@@ -16,7 +16,6 @@ import uvicorn
 
 from shopsim_env.errors import UsageError
 from shopsim_env.server.app import App
-from shopsim_env.server.service import Service
 
 LOG = logging.getLogger("shopsim_env.server")
 SWEEP_S: Final = 0.1
@@ -66,18 +65,17 @@ def run(app: App, bound: socket.socket, ending: Ending, started: Callable[[], No
         timeout_keep_alive=75,
         timeout_graceful_shutdown=10,
     )
-    server = _Server(config, app.service, ending, started)
+    server = _Server(config, app, ending, started)
     server.run(sockets=[bound])
 
 
 class _Server(uvicorn.Server):
     """uvicorn with a sweep, and an end that thinks of episodes first."""
 
-    def __init__(
-        self, config: uvicorn.Config, service: Service, ending: Ending, started: Callable[[], None]
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, ending: Ending, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self._service = service
+        self._app = app
+        self._service = app.service
         self._ending = ending
         self._started = started
         self._stops = 0
@@ -126,6 +124,7 @@ class _Server(uvicorn.Server):
         while True:
             await asyncio.sleep(SWEEP_S)
             pool.sweep()
+            self._app.bodies.sweep()
             if pool.counters.expired != expired:
                 facts = {"leases": pool.counters.expired - expired, "free_slots": pool.free_slots}
                 expired = pool.counters.expired

@@ -18,6 +18,7 @@ from shopsim_env.server import answers
 from shopsim_env.server.bodies import ENVIRONMENT
 from shopsim_env.shop.anchor import anchor_key
 from shopsim_env.shop.env import TASK_MODES, Step
+from shopsim_env.shop.served import encode
 from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION, OBSERVATION_VERSION, component_versions
 
 LOG = logging.getLogger("shopsim_env.server")
@@ -58,21 +59,21 @@ class Service:
             **common,
         }
 
-    def step(self, lease_id: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def step(self, lease_id: str, fields: dict[str, Any]) -> bytes:
         """Plays one action."""
         step = self.pool.step(
             lease_id, fields["action"], fence=fields["fence"], request_id=fields["request_id"]
         )
         return self._played(lease_id, step)
 
-    def terminate(self, lease_id: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def terminate(self, lease_id: str, fields: dict[str, Any]) -> bytes:
         """Ends the episode from outside."""
         step = self.pool.terminate(
             lease_id, fields["reason"], fence=fields["fence"], request_id=fields["request_id"]
         )
         return self._played(lease_id, step)
 
-    def look(self, lease_id: str) -> dict[str, Any]:
+    def look(self, lease_id: str) -> bytes:
         """The episode as it stands: the answer of its reset and the latest step."""
         return self._whole(self.pool.use(lease_id))
 
@@ -80,7 +81,7 @@ class Service:
         """Keeps the lease."""
         return answers.holding(self.pool.use(lease_id, fields["fence"]), self.pool.ttl_s)
 
-    def take_over(self, lease_id: str) -> dict[str, Any]:
+    def take_over(self, lease_id: str) -> bytes:
         """Shuts out whoever used the lease so far, and looks."""
         lease = self.pool.take_over(lease_id)
         LOG.info("lease taken over", extra={"facts": {"slot": lease.slot, "fence": lease.fence}})
@@ -173,15 +174,15 @@ class Service:
             answer["private"] = answers.goal_block(self.release.private(), lease.start.task_id)
         return answer
 
-    def _whole(self, lease: Lease) -> dict[str, Any]:
-        last = None if lease.last is None else answers.played(lease.last, tool_kind(lease))
-        return {
+    def _whole(self, lease: Lease) -> bytes:
+        last = b"null" if lease.last is None else answers.played(lease.last, tool_kind(lease))
+        start = {
             **answers.opened(lease, tool_kind(lease), self.pool.ttl_s, self.release.id),
             "actions_played": len(lease.entries),
-            "last_step": last,
         }
+        return encode(start)[:-1] + b',"last_step":' + last + b"}"
 
-    def _played(self, lease_id: str, step: Step) -> dict[str, Any]:
+    def _played(self, lease_id: str, step: Step) -> bytes:
         lease = self.pool.use(lease_id)
         if step.done:
             self.log_end(lease, step)

@@ -16,10 +16,11 @@ from shopsim_env.pool import EpisodeRequest, Lease
 from shopsim_env.server import answers
 from shopsim_env.server.app import App, gone, method_not_allowed
 from shopsim_env.server.guard import Headers
-from shopsim_env.server.http import Receive, Scope, Send, read_body, refusal, send_json, send_problem
+from shopsim_env.server.http import Receive, Scope, Send, refusal, send_json, send_problem
 from shopsim_env.server.problems import RETRY_AFTER_S, ProblemError
 from shopsim_env.server.service import ClientGoneError, Service, open_when_free
 from shopsim_env.shop.env import Step
+from shopsim_env.shop.served import encode
 
 PATH: Final = "/api/shop_agent"
 WAIT_S: Final = 3_600.0
@@ -35,7 +36,7 @@ class ShopAgent:
     def __init__(self, app: App) -> None:
         self._app = app
         self._service: Service = app.service
-        self._actions: dict[str, Callable[[_Request], Awaitable[dict[str, Any]]]] = {
+        self._actions: dict[str, Callable[[_Request], Awaitable[bytes]]] = {
             "reset": self._reset,
             "interact": self._interact,
             "terminate": self._terminate,
@@ -51,7 +52,7 @@ class ShopAgent:
         begin = time.perf_counter()
         try:
             headers: Headers = dict(scope["headers"])
-            request = _Request(await read_body(receive, headers), headers, receive)
+            request = _Request(await self._app.bodies.read(receive, headers), headers, receive)
             name = request.text("action", "")
             if name not in self._actions:
                 message = f"action: expected one of {list(self._actions)}"
@@ -63,7 +64,7 @@ class ShopAgent:
             await self._refuse(send, refusal(error))
         else:
             self._app.metrics.answered(f"shop_agent_{name}", time.perf_counter() - begin)
-            await send_json(send, answers.encode({"result": result}))
+            await send_json(send, b'{"result":' + result + b"}")
 
     async def _refuse(self, send: Send, problem: ProblemError) -> None:
         """Refusals in the published form: 400 for a wrong request, 200 for no JSON at all."""
@@ -77,9 +78,9 @@ class ShopAgent:
         elif status == 503:
             body["retry"] = True
         extra = ((b"retry-after", str(RETRY_AFTER_S).encode()),) if status == 503 else ()
-        await send_json(send, answers.encode(body), status, extra)
+        await send_json(send, encode(body), status, extra)
 
-    async def _reset(self, request: "_Request") -> dict[str, Any]:
+    async def _reset(self, request: "_Request") -> bytes:
         if request.get("env_idx") is not None:
             raise _bad("env_idx: expected none in a reset; the answer says which environment it is")
         private = request.flag("include_private_goal")
@@ -115,9 +116,9 @@ class ShopAgent:
                 "goal_options": goal["options"],
                 "reason_key": "",  # absent from the whole public corpus
             }
-        return answer
+        return encode(answer)
 
-    async def _interact(self, request: "_Request") -> dict[str, Any]:
+    async def _interact(self, request: "_Request") -> bytes:
         lease = self._lease(request)
         action = one_action(request.text("response", ""))
         step = self._service.pool.step(lease.id, action, fence=lease.fence)
@@ -125,27 +126,24 @@ class ShopAgent:
             # The format has no place for it, and a reward would be a lie.
             raise ProblemError(f"the step failed: {step.failure_kind}", code="search_index_error")
         feedback = step.action_feedback or {}
-        return {
-            **self._outcome(lease, step),
-            "message": "Continue interaction" if feedback.get("valid") else "Invalid action",
-            "action_feedback": feedback,
-        }
+        message = "Continue interaction" if feedback.get("valid") else "Invalid action"
+        return self._outcome(lease, step, {"message": message, "action_feedback": feedback})
 
-    async def _terminate(self, request: "_Request") -> dict[str, Any]:
+    async def _terminate(self, request: "_Request") -> bytes:
         lease = self._lease(request)
         reason = request.text("termination_reason", "action_limit")
         step = self._service.pool.terminate(lease.id, reason, fence=lease.fence)
-        return {**self._outcome(lease, step), "message": "Episode terminated"}
+        return self._outcome(lease, step, {"message": "Episode terminated"})
 
-    async def _release_one(self, request: "_Request") -> dict[str, Any]:
+    async def _release_one(self, request: "_Request") -> bytes:
         lease = self._lease(request)
         self._service.pool.give_back(lease.id)
-        return {"message": "Environment released", "env_idx": lease.slot}
+        return encode({"message": "Environment released", "env_idx": lease.slot})
 
-    async def _release_all(self, request: "_Request") -> dict[str, Any]:
+    async def _release_all(self, request: "_Request") -> bytes:
         self._app.guard.check_admin(request.headers)
         released = self._service.give_back_all()["released"]
-        return {"message": "All environments released", "released": released}
+        return encode({"message": "All environments released", "released": released})
 
     def _lease(self, request: "_Request") -> Lease:
         slot, lease_id = request.integer("env_idx"), request.text("lease_id", "")
@@ -157,27 +155,26 @@ class ShopAgent:
             raise PoolError(message, code="lease_lost")
         return lease
 
-    def _outcome(self, lease: Lease, step: Step) -> dict[str, Any]:
-        """What interact and terminate have in common."""
-        answer = {
+    def _outcome(self, lease: Lease, step: Step, more: dict[str, Any]) -> bytes:
+        """What interact and terminate have in common, and `more`."""
+        answer: dict[str, Any] = {
             "done": step.done,
             "over": step.done,
             "reward": step.reward,
-            "observation": step.observation,
-            "observation_state": step.observation_state,
             "env_idx": lease.slot,
             "idx": lease.start.task_id,
             "reward_detail": step.reward_detail,
             "purchase": self._purchase(step),
             "goal": {},
             "lease_id": lease.id,
+            **more,
         }
         if step.done:
             self._service.log_end(lease, step)
             answer["termination_reason"] = step.termination_reason
             if lease.note == _PRIVATE_NOTE:
                 answer["goal"] = answers.goal_block(self._service.release.private(), lease.start.task_id)
-        return answer
+        return answers.with_page(step, answer)
 
     def _purchase(self, step: Step) -> dict[str, Any]:
         bought = step.info.get("purchase")
