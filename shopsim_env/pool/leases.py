@@ -68,6 +68,10 @@ class LeasePool(Reception):
         """
         return self._held(lease_id, fence)
 
+    def peek(self, lease_id: str) -> Lease:
+        """The lease of a call that has just been answered, not renewed; KeyError when it is gone."""
+        return self._table.leases[lease_id]
+
     def take_over(self, lease_id: str) -> Lease:
         """The lease with a new fencing number: whoever used the old one is refused from now on.
 

@@ -134,7 +134,7 @@ async def send_problem(send: Send, problem: ProblemError) -> None:
 
 
 async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
-    length = (b"content-length", str(len(body)).encode())
+    length = (b"content-length", b"%d" % len(body))
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length, *_SAFE]})
     await send({"type": "http.response.body", "body": body})
 

@@ -138,17 +138,6 @@ _TASKS_QUERY: dict[str, Field] = {
     "limit": Number(about="tasks at most", least=1, most=1_000, default=100),
 }
 
-STEP_OPERATION: Final = Operation(
-    "step",
-    "POST",
-    f"{_LEASE}/step",
-    "Play one action",
-    "Step",
-    _step,
-    bodies.STEP,
-    "step",
-    codes=(*_LEASE_CODES, "ended", "unrecordable_action"),
-)
 OPERATIONS: Final = (
     Operation(
         "reset",
@@ -161,7 +150,17 @@ OPERATIONS: Final = (
         "reset",
         codes=_START_CODES,
     ),
-    STEP_OPERATION,
+    Operation(
+        "step",
+        "POST",
+        f"{_LEASE}/step",
+        "Play one action",
+        "Step",
+        _step,
+        bodies.STEP,
+        "step",
+        codes=(*_LEASE_CODES, "ended", "unrecordable_action"),
+    ),
     Operation(
         "terminate",
         "POST",

@@ -5,6 +5,7 @@ Belongs here: the life of the process. What is served is in `app`.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -67,6 +68,10 @@ def run(app: App, bound: socket.socket, ending: Ending, started: Callable[[], No
         timeout_keep_alive=75,
         timeout_graceful_shutdown=10,
     )
+    # What is there now stays: the collector need not look at it again, and new garbage is mostly young.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 50, 50)
     server = _Server(config, app, ending, started)
     server.run(sockets=[bound])
 

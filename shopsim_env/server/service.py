@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import TaskError
 from shopsim_env.pool import EpisodeRequest, Lease, LeasePool
 from shopsim_env.pool.waiting import Ticket
@@ -22,6 +23,7 @@ from shopsim_env.shop.served import encode
 from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION, OBSERVATION_VERSION, component_versions
 
 LOG = logging.getLogger("shopsim_env.server")
+_KEPT_STARTS = 2_048
 Gone = Callable[[], Coroutine[Any, Any, None]]
 """Returns when the client has hung up."""
 
@@ -37,27 +39,23 @@ class Service:
         self.release = release
         self.pool = pool
         self.ready = True
+        self._starts: BoundedCache[tuple[Any, ...], bytes] = BoundedCache(_KEPT_STARTS)
 
-    async def reset(self, fields: dict[str, Any], gone: Gone) -> dict[str, Any]:
+    async def reset(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens an episode, when there is a slot."""
         (lease,) = await self._open(fields, gone, n=1, group=False)
-        return self._opened(lease, fields)
+        return answers.joined(self._holding(lease), self._start(lease), self._private(lease, fields))
 
-    async def group(self, fields: dict[str, Any], gone: Gone) -> dict[str, Any]:
+    async def group(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens a group of identical starts, when there are enough slots."""
         leases = await self._open(fields, gone, n=fields["n"], group=True)
         first = leases[0]
-        common = {
-            name: value
-            for name, value in self._opened(first, fields).items()
-            if name not in answers.holding(first, 0)
-        }
-        return {
+        group = {
             "group_id": first.group,
             "anchor": anchor_key(first.start.observation_state),
             "members": [answers.holding(lease, self.pool.ttl_s) for lease in leases],
-            **common,
         }
+        return answers.joined(encode(group)[1:-1], self._start(first), self._private(first, fields))
 
     def step(self, lease_id: str, fields: dict[str, Any]) -> bytes:
         """Plays one action."""
@@ -168,22 +166,32 @@ class Service:
             )
         return leases
 
-    def _opened(self, lease: Lease, fields: dict[str, Any]) -> dict[str, Any]:
-        answer = answers.opened(lease, tool_kind(lease), self.pool.ttl_s, self.release.id)
-        if fields["private"]:
-            answer["private"] = answers.goal_block(self.release.private(), lease.start.task_id)
-        return answer
+    def _holding(self, lease: Lease) -> bytes:
+        return encode(answers.holding(lease, self.pool.ttl_s))[1:-1]
+
+    def _start(self, lease: Lease) -> bytes:
+        """What the reset showed. Kept for a while: rollouts of one task all begin alike."""
+        seed = lease.seed if lease.start.interaction_mode == "multi_turn" else None
+        key = (lease.start.task_id, seed, tool_kind(lease), *lease.env.options.values())
+        start = self._starts.get(key)
+        if start is None:
+            start = answers.started(lease, tool_kind(lease), self.release.id)
+            self._starts.put(key, start)
+        return start
+
+    def _private(self, lease: Lease, fields: dict[str, Any]) -> bytes:
+        if not fields["private"]:
+            return b""
+        goal = answers.goal_block(self.release.private(), lease.start.task_id)
+        return encode({"private": goal})[1:-1]
 
     def _whole(self, lease: Lease) -> bytes:
         last = b"null" if lease.last is None else answers.played(lease.last, tool_kind(lease))
-        start = {
-            **answers.opened(lease, tool_kind(lease), self.pool.ttl_s, self.release.id),
-            "actions_played": len(lease.entries),
-        }
-        return encode(start)[:-1] + b',"last_step":' + last + b"}"
+        played = encode({"actions_played": len(lease.entries)})[1:-1]
+        return answers.joined(self._holding(lease), self._start(lease), played, b'"last_step":' + last)
 
     def _played(self, lease_id: str, step: Step) -> bytes:
-        lease = self.pool.use(lease_id)
+        lease = self.pool.peek(lease_id)
         if step.done:
             self.log_end(lease, step)
         return answers.played(step, tool_kind(lease))
