@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shopsim_env.errors import PoolError, UsageError
+from shopsim_env.errors import JournalError, PoolError, UsageError
 from shopsim_env.pool.journal import Journal
 from shopsim_env.pool.lease import EpisodeRequest, Lease, Started, start_episode
 from shopsim_env.pool.resuming import resume
@@ -255,7 +255,12 @@ class Reception:
         )
 
     def _resume(self, journal: Journal) -> None:
-        leases = resume(journal, self._start, self.release, self._table, self._clock() + self.ttl_s)
+        deadline = self._clock() + self.ttl_s
+        try:
+            leases = resume(journal, self._start, self.release, self._table, deadline)
+        except JournalError:
+            journal.close()
+            raise
         self.counters.resumed = len(leases)
         for lease in leases:
             if lease.request_id is not None:
