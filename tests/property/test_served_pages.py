@@ -11,7 +11,14 @@ from shopsim_env.server.answers import played
 from shopsim_env.shop.env import ShopEnv
 from shopsim_env.shop.served import ServedEnv, encode, page_bytes
 
-STARTS = ("search[星野台灯]", "search[毛毡]", "search[无此物 \\ \" \ud800 </script>]", "search[ ]", "nonsense", "click[\x00]")
+STARTS = (
+    "search[星野台灯]",
+    "search[毛毡]",
+    'search[无此物 \\ " \ud800 </script>]',
+    "search[ ]",
+    "nonsense",
+    "click[\x00]",
+)
 MODES = (
     {},
     {"observation_style": "compact", "page_size": 3},

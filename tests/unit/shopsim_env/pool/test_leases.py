@@ -52,7 +52,9 @@ def test_an_episode_is_that_of_a_single_environment(release, pool):
     assert lease.start == env.reset(8)
     for action in (LAMPS, f"click[{LAMP}]", {"name": "click", "arguments": {"value": "颜色分类=沙色"}}):
         assert pool.step(lease.id, action, fence=lease.fence) == env.step(action)
-    assert pool.terminate(lease.id, "generation_length", fence=lease.fence) == env.terminate("generation_length")
+    assert pool.terminate(lease.id, "generation_length", fence=lease.fence) == env.terminate(
+        "generation_length"
+    )
     assert lease.done
     assert code_of(EpisodeError, pool.step, lease.id, LAMPS, fence=lease.fence) == "ended"
     assert (pool.free_slots, pool.running) == (1, 0), "owned after the end as well"
@@ -122,7 +124,9 @@ def test_a_repeated_request_gives_the_first_answer(pool):
     second = pool.step(lease.id, f"click[{LAMP}]", fence=lease.fence, request_id="b")
     assert pool.step(lease.id, f"click[{LAMP}]", fence=lease.fence, request_id="b") == second
     assert pool.step(lease.id, LAMPS, fence=lease.fence, request_id="a") == first
-    assert pool.step(lease.id, "click[buy now]", fence=lease.fence, request_id="a") == first, "nothing is played"
+    assert pool.step(lease.id, "click[buy now]", fence=lease.fence, request_id="a") == first, (
+        "nothing is played"
+    )
     end = pool.terminate(lease.id, "action_limit", fence=lease.fence, request_id="c")
     assert pool.terminate(lease.id, "action_limit", fence=lease.fence, request_id="c") == end
     assert pool.step(lease.id, LAMPS, fence=lease.fence, request_id="a") == first, "also after the end"
