@@ -2,9 +2,10 @@
 
     python benchmarks/fuzz_server.py [--bodies 100000] [--seed 1] [--release DIR]
 
-Bodies are valid ones that are mutated: fields dropped, doubled, renamed, values of any type, bytes flipped, text
-cut, nesting, numbers beyond every range, lone surrogates, megabytes; headers now and then too. Exit code 1 on an
-answer of 500 or more (503 is a refusal), on no answer within 20 seconds, or on an answer that is no JSON.
+Bodies are valid ones that are mutated: fields dropped, doubled, renamed, values of any type, bytes flipped,
+text cut, nesting, numbers beyond every range, lone surrogates, megabytes; headers now and then too. Exit
+code 1 on an answer of 500 or more (503 is a refusal), on no answer within 20 seconds, or on an answer that
+is no JSON.
 """
 
 import argparse

@@ -49,9 +49,11 @@ class Connection(asyncio.Protocol):
         self.answer: asyncio.Future[tuple[int, bytes]] | None = None
 
     def connection_made(self, transport: Any) -> None:
+        """Keeps the transport."""
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """Collects an answer."""
         self.buffer = self.buffer + data if self.buffer else data
         if not self.need:
             end = self.buffer.find(b"\r\n\r\n")
@@ -68,10 +70,12 @@ class Connection(asyncio.Protocol):
             answer.set_result((self.status, body))
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Fails the request that waits."""
         if self.answer is not None:
             self.answer.set_exception(error or ConnectionError("closed"))
 
     def ask(self, method: str, path: str, body: bytes = b"") -> Awaitable[tuple[int, bytes]]:
+        """Sends a request; status and body."""
         self.answer = asyncio.get_running_loop().create_future()
         kind = "content-type: application/json\r\n" if body else ""
         head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{kind}content-length: {len(body)}\r\n\r\n"
@@ -91,10 +95,12 @@ class Player:
         self.pace: Callable[[], Awaitable[None]] | None = None
 
     async def connect(self) -> Connection:
+        """A new connection."""
         loop = asyncio.get_running_loop()
         return (await loop.create_connection(Connection, "127.0.0.1", self.port))[1]
 
     async def ask(self, wire: Connection, name: str, method: str, path: str, body: bytes = b"") -> bytes:
+        """One request, timed."""
         if self.pace is not None:
             await self.pace()
         begin = time.perf_counter()
@@ -106,6 +112,7 @@ class Player:
         return answer
 
     async def episode(self, wire: Connection, number: int, *, leave_after: int | None = None) -> None:
+        """A whole episode, or its first actions."""
         task, actions = self.scripts[number % len(self.scripts)]
         body = json.dumps({"task_id": task, "wait_s": 600}).encode()
         opened = json.loads(await self.ask(wire, "reset", "POST", "/v1/episodes", body))
@@ -118,6 +125,7 @@ class Player:
         await self.ask(wire, "release", "DELETE", path)
 
     async def until(self, end: float, first: int, stride: int, *, abandon: bool) -> None:
+        """Episodes until `end`, every third one left when told so."""
         wire = await self.connect()
         draws = random.Random(first)  # noqa: S311
         number = first
@@ -192,7 +200,7 @@ def quantile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-async def constant(scope: Any, receive: Any, send: Any) -> None:
+async def constant(_scope: Any, receive: Any, send: Any) -> None:
     """The least that an ASGI server can do: read the body, answer with the same bytes."""
     await receive()
     body = BODY
@@ -292,12 +300,14 @@ class Bench:
         self.release = ["--release", arguments.release] if arguments.release else []
 
     def player(self, port: int, seconds: float, connections: int, *more: str) -> Any:
+        """Figures of a player process."""
         command = [sys.executable, str(HERE), "--player", "--port", str(port), "--scripts", str(self.scripts)]
         command += ["--seconds", str(seconds), "--connections", str(connections), *more]
         done = subprocess.run(command, check=True, capture_output=True)
         return json.loads(done.stdout)
 
     def measured(self, pid: int, port: int, seconds: float, *more: str) -> dict[str, Any]:
+        """The same with the CPU time of the server."""
         before = facts_of(pid)["cpu_s"]
         found = self.player(port, seconds, self.arguments.connections, *more)
         used = facts_of(pid)["cpu_s"] - before
@@ -306,6 +316,7 @@ class Bench:
         return dict(found)
 
     def speed(self) -> dict[str, Any]:
+        """Ours beside the constant server."""
         ours, theirs = [], []
         port, other = free_port(), free_port()
         slots = str(max(64, self.arguments.connections))
@@ -344,6 +355,7 @@ class Bench:
         }
 
     def half(self, rate: float) -> dict[str, Any]:
+        """Times at half of the rate."""
         port = free_port()
         with process(shop(port, *self.release), port, "/healthz"):
             self.player(port, 3, self.arguments.connections)
@@ -352,6 +364,7 @@ class Bench:
             )
 
     def soak(self) -> dict[str, Any]:
+        """Memory, descriptors, threads and slots over time."""
         port, slots = free_port(), self.arguments.slots
         options = ("--slots", str(slots), "--lease-ttl", "2", *self.release)
         marks = []
@@ -377,6 +390,7 @@ class Bench:
         }
 
     def start(self) -> dict[str, Any]:
+        """Times from the start of the process."""
         first, page, memory = [], [], {}
         task = json.loads(self.scripts.read_text(encoding="utf-8"))[0][0]
         for _ in range(max(3, self.arguments.rounds)):
@@ -420,10 +434,15 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.constant is not None:
         serve_constant(arguments.port, arguments.constant)
-        return 0
-    if arguments.player:
+    elif arguments.player:
         print(json.dumps(play(arguments)))
-        return 0
+    else:
+        print(json.dumps(report_of(arguments), indent=None if arguments.json else 1))
+    return 0
+
+
+def report_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The parts that are wanted."""
     wanted = arguments.only.split(",")
     with tempfile.TemporaryDirectory() as folder:
         scripts = Path(folder) / "scripts.json"
@@ -438,8 +457,7 @@ def main() -> int:
             report["soak"] = bench.soak()
         if "start" in wanted:
             report["start"] = bench.start()
-    print(json.dumps(report, indent=None if arguments.json else 1))
-    return 0
+    return report
 
 
 if __name__ == "__main__":

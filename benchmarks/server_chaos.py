@@ -2,9 +2,10 @@
 
     python benchmarks/server_chaos.py [--kills 30] [--players 16] [--release DIR] [--seed 1]
 
-The server runs with a resume log and is started again on the same port after every kill. Players repeat what got
-no answer, with the same request id. Compared are the trace of every episode with that of an undisturbed run in
-process, byte for byte, and at the end the number of free slots. Exit code 1 when anything differs.
+The server runs with a resume log and is started again on the same port after every kill. Players repeat
+what got no answer, with the same request id. Compared are the trace of every episode with that of an
+undisturbed run in process, byte for byte, and at the end the number of free slots. Exit code 1 when
+anything differs.
 """
 
 import argparse

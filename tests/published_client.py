@@ -72,7 +72,7 @@ class PublishedClient:
 
 
 def play_episode(client: PublishedClient, idx: int, number: int, *, persona: bool) -> Any:
-    """Searches the visible text, opens a product, chooses every axis, buys; the last answer, slot released."""
+    """Searches the visible text, opens a product, chooses every axis, buys; the last answer."""
     start = client.reset(idx, if_persona=persona)
     assert start["idx"] == idx
     assert start["task_mode"] == ("persona" if persona else "standard")

@@ -201,6 +201,7 @@ def opening(lease: Lease) -> dict[str, Any]:
         "seed": lease.seed,
         "options": lease.env.options,
         "request": lease.request_id,
+        "asked": lease.asked,
         "note": lease.note,
         "group": lease.group,
     }

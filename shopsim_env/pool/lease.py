@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.errors import UsageError
 from shopsim_env.recording import IdentifiedRelease, start_record, with_step
 from shopsim_env.shop.env import Reset, ShopEnv, Step
@@ -29,6 +30,13 @@ class EpisodeRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     request_id: str | None = None
     note: str = ""
+
+    def digest(self, n: int, *, group: bool) -> str:
+        """Equal for equal requests, whatever their id; empty without an id."""
+        if self.request_id is None:
+            return ""
+        asked = [self.task_id, self.split, self.seed, dict(self.options), self.note, n, group]
+        return sha256_text(compact_json(asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,8 @@ class Lease:
     """A live lease. Only the pool changes it; `id` is a secret of its holder.
 
     `slot` was the lowest free number. `start` is what the reset showed, `last` the latest step, `group` the
-    id of the group that the episode was opened in. `answered` says which entry (from 1) had a request id.
+    id of the group that the episode was opened in, `asked` the digest of the request. `answered` says which
+    entry (from 1) had a request id.
     """
 
     id: str
@@ -67,6 +76,7 @@ class Lease:
     env: ShopEnv
     seed: int | None
     request_id: str | None = None
+    asked: str = ""
     note: str = ""
     group: str | None = None
     entries: list[Entry] = field(default_factory=list)

@@ -124,7 +124,8 @@ class Reception:
 
         Raises:
             UsageError, TaskError: what was asked for cannot be played.
-            PoolError: the line is full (`queue_full`), the pool stops.
+            PoolError: the `request_id` came with another request (`request_id_reused`), the line is full
+                (`queue_full`), the pool stops.
         """
         self._check_open()
         self.sweep()
@@ -134,6 +135,7 @@ class Reception:
         started = [] if known is not None else [self._start(request) for _ in range(n)]
         ticket = Ticket(request, started, group, self._clock() + wait_s)
         if known is not None:
+            self._check_same(request.digest(n, group=group), known)
             self._repeat(ticket, known)
         elif self._line.first is None and self.free_slots >= n:
             self._grant(ticket)
@@ -191,6 +193,15 @@ class Reception:
             raise PoolError(message, code=code)
         if self._journal is not None:
             self._journal.check()
+
+    def _check_same(self, asked: str, known: "tuple[Lease, ...] | Ticket") -> None:
+        if isinstance(known, Ticket):
+            first = known.request.digest(len(known.started), group=known.group)
+        else:
+            first = known[0].asked
+        if first != asked:
+            message = "request_id: expected a new one for another request, found that of an earlier one"
+            raise PoolError(message, code="request_id_reused")
 
     def _repeat(self, ticket: Ticket, known: "tuple[Lease, ...] | Ticket") -> None:
         """Settles a repeated request with the leases of the first, or moves it to the place of the first."""

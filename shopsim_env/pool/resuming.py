@@ -100,6 +100,7 @@ def _lease(
         env=started.env,
         seed=opened["seed"],
         request_id=opened["request"],
+        asked=opened["asked"],
         note=opened["note"],
         group=opened["group"],
         deadline=deadline,

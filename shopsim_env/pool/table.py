@@ -33,7 +33,8 @@ class LeaseTable:
     ) -> tuple[Lease, ...]:
         """Makes a lease of each start; the caller has seen that there is room."""
         group_id = self._group_id(started[0]) if group else None
-        leases = tuple(self._lease(item, request, deadline, group_id) for item in started)
+        asked = request.digest(len(started), group=group)
+        leases = tuple(self._lease(item, request, deadline, asked, group_id) for item in started)
         for lease in leases:
             self.leases[lease.id] = lease
         return leases
@@ -72,7 +73,9 @@ class LeaseTable:
         self.groups += 1
         return f"task-{started.start.task_id:06d}__group-{self.groups:06d}"
 
-    def _lease(self, started: Started, request: EpisodeRequest, deadline: float, group: str | None) -> Lease:
+    def _lease(
+        self, started: Started, request: EpisodeRequest, deadline: float, asked: str, group: str | None
+    ) -> Lease:
         return Lease(
             id=self._prefix + secrets.token_urlsafe(_ID_BYTES),
             fence=self.next_fence(),
@@ -81,6 +84,7 @@ class LeaseTable:
             env=started.env,
             seed=request.seed,
             request_id=request.request_id,
+            asked=asked,
             note=request.note,
             group=group,
             deadline=deadline,

@@ -27,7 +27,15 @@ BODY_CODES: Final = (
 )
 _START_CODES = (
     *("unknown_task", "unknown_split", "empty_split", "no_task", "task_and_split", "no_seed"),
-    *("admin_only", "superseded", "capacity", "queue_full", "stopping", "journal_failed"),
+    *(
+        "admin_only",
+        "superseded",
+        "request_id_reused",
+        "capacity",
+        "queue_full",
+        "stopping",
+        "journal_failed",
+    ),
     *("usage_error", "search_index_error"),
 )
 _LEASE_CODES = ("lease_lost", "stale_fence", "busy", "journal_failed", "search_index_error")

@@ -47,6 +47,7 @@ STATUSES: Final[dict[str, int]] = {
     "busy": 409,
     "ended": 409,
     "superseded": 409,
+    "request_id_reused": 409,
     # The server.
     "capacity": 503,
     "queue_full": 503,

@@ -1,4 +1,5 @@
-"""The wire format of the published service, played by a client that was written from its description alone."""
+"""The wire format of the published service, played by a client that was written from its description
+alone."""
 
 import json
 
@@ -52,7 +53,8 @@ def test_whole_episodes(client, server):
 
 def test_health_has_the_published_keys(server):
     found = server.call("GET", "/healthz")[1]
-    assert found["ready"] and found["environment_slots"] == 2
+    assert found["ready"]
+    assert found["environment_slots"] == 2
     assert {"free_slots", "tasks", "environment_version", "primary_reward", "observation_version"} <= set(
         found
     )
@@ -88,7 +90,8 @@ def test_refusals_of_the_published_service(client, server):
     assert post({"action": "interact", "env_idx": 0, "lease_id": "x" * 32})[0] == 409
     assert post({"action": "reset", "idx": 10**6})[0] == 400
     status, answer, _ = post(raw=b"action=reset", **{"Content-Type": "application/x-www-form-urlencoded"})
-    assert status == 200 and "error" in answer
+    assert status == 200
+    assert "error" in answer
     assert post({"action": "release_all"})[0] == 403
     assert post({"action": "reset", "idx": 3, "include_private_goal": True})[0] == 403
     # Keys that the published service does not know were always ignored.

@@ -1,4 +1,5 @@
-"""The chaos and fuzz benchmarks, small: kill -9 twice, a few hundred fuzzed bodies, a few examples a route."""
+"""The chaos and fuzz benchmarks, small: kill -9 twice, a few hundred fuzzed bodies, a few examples a
+route."""
 
 import json
 import subprocess

@@ -36,8 +36,11 @@ def code_of(call, *arguments, **more) -> str:
     return caught.value.code
 
 
+A = EpisodeRequest(task_id=8, options={"task_mode": "standard"}, request_id="k" * 32, note="n")
+
+
 def play_some(pool):
-    a = pool.open(EpisodeRequest(task_id=8, options={"task_mode": "standard"}, request_id="k" * 32, note="n"))
+    a = pool.open(A)
     b, c = pool.open_group(EpisodeRequest(task_id=3, seed=4, options={"interaction_mode": "multi_turn"}), 2)
     pool.step(a.id, LAMPS, fence=a.fence, request_id="1")
     pool.step(a.id, f"click[{LAMP}]", fence=a.fence, request_id="2")
@@ -68,7 +71,7 @@ def test_a_restarted_pool_goes_on_where_it_was(release, folder):
     a, _, c = leases
     assert second.step(a.id, "click[x]", fence=a.fence, request_id="2") == a.last
     assert second.terminate(c.id, "action_limit", fence=c.fence, request_id="3") == c.last
-    assert second.open(EpisodeRequest(task_id=8, request_id="k" * 32)).id == a.id
+    assert second.open(A).id == a.id
     second.give_back(c.id)
     new = second.open_group(EpisodeRequest(task_id=3), 1)[0]
     assert new.fence > max(lease.fence for lease in leases)

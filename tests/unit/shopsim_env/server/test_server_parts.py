@@ -209,7 +209,8 @@ def test_unexpected_errors_are_logged_without_their_text():
         logger.removeHandler(kept)
     assert (problem.status, problem.code) == (500, "internal")
     line = json.loads(JsonLines().format(kept.records[-1]))
-    assert line["error"] == "KeyError" and "test_server_parts.py" in line["at"][0]
+    assert line["error"] == "KeyError"
+    assert "test_server_parts.py" in line["at"][0]
     assert "canary" not in json.dumps(line)
 
 
