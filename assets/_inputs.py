@@ -6,8 +6,11 @@ from pipelines.resources.workspace import Workspace
 from pipelines.stages.annotation.audit_file import read_audit
 from pipelines.stages.annotation.persona_tasks import persona_tasks
 from pipelines.stages.annotation.resolution import AuditRecord
+from pipelines.stages.cleaned_source import CleanedOrigin, read_origin
+from pipelines.stages.cleaning import inactive_tasks
+from pipelines.stages.human_exclusions import read_document
 from pipelines.stages.ingest import iter_records
-from pipelines.stages.price_axes import excluded_products
+from pipelines.stages.price_axes import excluded_products, exclusion_reasons, find_exclusions
 from pipelines.stages.published_json import read_json
 from pipelines.stages.task_ids import TaskRow, read_task_rows
 
@@ -22,9 +25,28 @@ def excluded_indices(work: Workspace) -> frozenset[int]:
     return excluded_products(document(work, "price_axis_exclusions"))
 
 
+def origin(work: Workspace) -> CleanedOrigin | None:
+    """What came with a cleaned archive; None when the source is a raw one."""
+    return read_origin(work.store.path("raw_products"))
+
+
+def exclusion_list(work: Workspace) -> list[dict[str, Any]]:
+    """Products that leave: by the price axes, by hand, and those that a cleaned archive left out before."""
+    listed = read_document(document(work, "human_exclusions"))
+    found = find_exclusions(iter_records(work.store.path("raw_products")), task_rows(work), listed.asins)
+    before = origin(work)
+    found += before.exclusions if before is not None else []
+    return sorted(found, key=lambda item: int(item["source_product_index"]))
+
+
 def task_rows(work: Workspace) -> list[TaskRow]:
     """All tasks of the raw corpus."""
     return list(read_task_rows(work.store.path("task_ids")))
+
+
+def inactive(work: Workspace) -> dict[int, str]:
+    """Task id to the reason code of every task that a release does not offer."""
+    return inactive_tasks(task_rows(work), exclusion_reasons(document(work, "price_axis_exclusions")))
 
 
 def audit_records(work: Workspace) -> list[AuditRecord]:

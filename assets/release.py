@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
@@ -10,17 +12,18 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, excluded_indices, task_rows
+from assets._inputs import document, inactive
 from assets._materialize import OWNERS, announce, bar_chart, table
 from assets.checks.modules import required_checks
 from assets.search import split_members
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
-from pipelines.stages.cleaning import inactive_tasks
 from pipelines.stages.nouns import read_nouns
+from pipelines.stages.published_figures import OK, compare_figures
 from pipelines.stages.release import (
     EXPORTS,
+    PUBLISHED_NAMES,
     Provenance,
     ReleaseParts,
     ReleaseReport,
@@ -32,6 +35,7 @@ from shopsim_env.release import layout
 RELEASE = code_version("release", "pipelines.stages.release")
 PARENTS = (
     "raw_products",
+    "human_exclusions",
     "task_ids",
     "price_axis_exclusions",
     "price_annotations",
@@ -70,7 +74,7 @@ def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     announce(work, "release", report.counts["products"], report.manifest_sha256, seconds)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(report.manifest_sha256),
-        metadata={**_metadata(work.settings.name, report), "seconds": seconds},
+        metadata={**_metadata(work.settings.name, report), **_published(work), "seconds": seconds},
     )
 
 
@@ -90,7 +94,7 @@ def _publish(work: Workspace) -> ReleaseReport:
     settings, tools = work.settings, tool_versions(pyarrow=pa.__version__)
     return publish_release(
         _parts(work),
-        Provenance(settings.name, settings.licence, _assets(judged), tools),
+        Provenance(settings.name, settings.licence, _assets(judged), tools, work.exclusions.identity()),
         root=work.releases,
         out=work.out,
         force=work.force,
@@ -120,6 +124,21 @@ def _metadata(name: str, report: ReleaseReport) -> dict[str, Any]:
     }
 
 
+def _published(work: Workspace) -> dict[str, Any]:
+    """The data set's published figures, expected and found; empty where it has none."""
+    files = {name: work.store.path(asset) for name, asset in PUBLISHED_NAMES.items()}
+    figures = compare_figures(work.settings.published, files)
+    if not figures:
+        return {}
+    verdicts = Counter(figure.status for figure in figures)
+    rows = [{name: str(value) for name, value in asdict(figure).items()} for figure in figures]
+    return {
+        "published_figures": dg.MetadataValue.md(table(rows, len(rows))),
+        "published_figures_reproduced": verdicts[OK],
+        "published_figures_by_verdict": dg.MetadataValue.json(dict(sorted(verdicts.items()))),
+    }
+
+
 def _parts(work: Workspace) -> ReleaseParts:
     nouns = read_nouns(work.store.path("title_nouns"))
     return ReleaseParts(
@@ -133,7 +152,7 @@ def _parts(work: Workspace) -> ReleaseParts:
         },
         cleaned=work.store.path("cleaned_v2"),
         splits=split_members(work),
-        inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
+        inactive_tasks=inactive(work),
         metrics=document(work, "search_baseline"),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import document
+from assets._inputs import document, inactive
 from assets._materialize import OWNERS, Facts, materialize
 from pipelines.errors import ConfigError
 from pipelines.resources.workspace import Workspace, WorkspaceResource
@@ -23,7 +23,7 @@ from shopsim_env.search.schema import FTS_COLUMNS
 INDEX = code_version("search_index", "pipelines.stages.search_index")
 ARRAYS = code_version("search_arrays", "pipelines.stages.search_arrays")
 BASELINE = code_version("search_baseline", "pipelines.stages.search_metrics", "shopsim_env.search.engines")
-_SPLIT_ASSETS = ("source_splits", "persona_splits")
+_SPLIT_ASSETS = ("source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
 
 
 @dg.asset(
@@ -139,10 +139,11 @@ def _queries(work: Workspace, needed: set[int]) -> list[TaskQuery]:
 
 
 def split_members(work: Workspace) -> dict[str, list[int]]:
-    """Every split of the release: `source/NAME` and `project/NAME` to ascending task ids."""
+    """Every split of the release: `source/NAME` and `project/NAME` to ascending ids of offered tasks."""
+    not_offered = inactive(work)
     families = {"source": document(work, "source_splits"), "project": document(work, "persona_splits")}
     return {
-        f"{family}/{name}": split["task_ids"]
+        f"{family}/{name}": [task_id for task_id in split["task_ids"] if task_id not in not_offered]
         for family, manifest in families.items()
         for name, split in manifest["splits"].items()
     }

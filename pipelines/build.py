@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,7 +15,13 @@ from pipelines.jobs import BUILD_RELEASE
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
+from pipelines.stages.published_figures import Figure, compare_figures
 from pipelines.stages.published_json import read_json
+from pipelines.stages.release import PUBLISHED_NAMES
+
+# What `index_only` rebuilds, and what it must find finished.
+INDEX_ASSETS = ("search_index", "search_arrays", "search_baseline")
+INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,10 @@ class StageResult:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did. `problems` is empty exactly when `ok`."""
+    """What a build did. `problems` is empty exactly when `ok`.
+
+    `published` compares the data set's published figures; one that differs does not stop the build.
+    """
 
     ok: bool
     run_id: str
@@ -42,38 +51,58 @@ class BuildReport:
     release_id: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     ingest: Mapping[str, Any] = field(default_factory=dict)
+    published: list[Figure] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every published figure of the data set came out."""
+        return not any(figure.failed for figure in self.published)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         return asdict(self)
 
 
-def run_build(config: Mapping[str, Any], *, instance: dg.DagsterInstance | None = None) -> BuildReport:
-    """Materializes everything for one data set.
+def run_build(
+    config: Mapping[str, Any], *, instance: dg.DagsterInstance | None = None, index_only: bool = False
+) -> BuildReport:
+    """Materializes everything for one data set, or its index and baseline alone.
 
     Args:
         config: Fields of `WorkspaceResource`.
         instance: Dagster instance; None takes the one of DAGSTER_HOME, project-local by default, so that the
             UI shows the run.
+        index_only: Rebuild the assets of `INDEX_ASSETS` from the artifacts of an earlier build, and publish
+            nothing.
     """
     if instance is not None:
-        return _run(config, instance)
+        return _run(config, instance, index_only)
     os.environ["DAGSTER_HOME"] = str(dagster_home())
     with dg.DagsterInstance.get() as own:
-        return _run(config, own)
+        return _run(config, own, index_only)
 
 
-def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport:
+def _run(config: Mapping[str, Any], instance: dg.DagsterInstance, index_only: bool) -> BuildReport:
     workspace = WorkspaceResource(**config).open()
-    check_inputs(workspace)
+    if index_only:
+        for asset in INDEX_INPUTS:
+            workspace.store.open(asset)
+    else:
+        check_inputs(workspace)
     with _only_build(workspace):
-        return _execute(config, workspace, instance)
+        return _execute(config, workspace, instance, INDEX_ASSETS if index_only else None)
 
 
-def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.DagsterInstance) -> BuildReport:
+def _execute(
+    config: Mapping[str, Any],
+    workspace: Workspace,
+    instance: dg.DagsterInstance,
+    assets: Sequence[str] | None,
+) -> BuildReport:
     result = defs.resolve_job_def(BUILD_RELEASE).execute_in_process(
         instance=instance,
+        asset_selection=None if assets is None else [dg.AssetKey(name) for name in assets],
         run_config={
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
             "resources": {"workspace": {"config": dict(config)}},
@@ -94,6 +123,7 @@ def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.Dagst
         release_id=release.get("release_id"),
         metrics=_baseline(workspace, events),
         ingest=_ingest_report(workspace, events),
+        published=_published(workspace, events) if assets is None else [],
         problems=[] if result.success else list(_problems(events)),
     )
 
@@ -104,7 +134,12 @@ def check_inputs(workspace: Workspace) -> None:
     Raises:
         ConfigError: names the file and the option that gives another.
     """
-    named = {"--raw": workspace.archive, "--annotations": workspace.annotations}
+    cleaned = workspace.cleaned_manifest is not None
+    named = {
+        "--from-cleaned" if cleaned else "--raw": workspace.archive,
+        "--manifest": workspace.cleaned_manifest,
+        "--annotations": workspace.annotations,
+    }
     for option, path in named.items():
         if path is not None and not path.is_file():
             raise ConfigError(
@@ -169,6 +204,16 @@ def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[
     if not _was_built("raw_products", events):
         return {}
     return read_report(workspace.store.path("raw_products")).as_dict()
+
+
+def _published(workspace: Workspace, events: list[dg.DagsterEvent]) -> list[Figure]:
+    """The published figures against what this run wrote, as far as it came."""
+    files = {
+        name: workspace.store.path(asset)
+        for name, asset in PUBLISHED_NAMES.items()
+        if _was_built(asset, events)
+    }
+    return compare_figures(workspace.settings.published, files)
 
 
 def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:

@@ -50,6 +50,27 @@ class Expected(_Model):
     source_splits_sha256_crlf: Digest | None = None
 
 
+class FileHashes(_Model):
+    """SHA-256 of one published file, with LF and with CRLF line ends; None is not compared."""
+
+    lf: Digest | None = None
+    crlf: Digest | None = None
+
+
+class Published(_Model):
+    """Figures of an earlier public release, compared with a build one by one; a difference stops nothing.
+
+    `manifest` and `grouping` hold keys of the published cleaned and split manifests, `files` the hashes of
+    published files by name, `source_splits` the number of tasks, `project_splits` keys of each split.
+    """
+
+    manifest: dict[str, int | str | tuple[int, ...] | dict[str, int]] = {}
+    files: dict[str, FileHashes] = {}
+    source_splits: dict[str, int] = {}
+    project_splits: dict[str, dict[str, int | Digest]] = {}
+    grouping: dict[str, int] = {}
+
+
 class Baseline(_Model):
     """Splits whose search baseline is measured, and floors of Recall@150 below which a build fails."""
 
@@ -70,12 +91,14 @@ class DatasetSettings(_Model):
     """One data set: where its archive is, what it must contain, how it is split.
 
     Paths are relative to the repository root. `archive_sha256` None means ad hoc: the hash is recorded, not
-    pinned. `source_splits` empty means: by `tag` and persona.
+    pinned. With `cleaned_manifest` the archive is a cleaned one, and `archive_sha256` is the hash of the raw
+    archive that the manifest names. `source_splits` empty means: by `tag` and persona.
     """
 
     name: str
     archive: str
     archive_sha256: Digest | None = None
+    cleaned_manifest: str | None = None
     annotations: str | None = None
     annotator: AnnotatorSettings = AnnotatorSettings()
     licence: str = "not stated"
@@ -85,12 +108,13 @@ class DatasetSettings(_Model):
     source_splits: dict[str, SourceBound] = {}
     project_splits: ProjectSplits = ProjectSplits()
     expected: Expected = Expected()
+    published: Published = Published()
     baseline: Baseline = Baseline()
 
     def digest(self) -> str:
-        """SHA-256 over everything but where the files lie: what two builds must share to be mixed."""
-        places = {"archive", "annotations"}
-        return sha256_text(compact_json(self.model_dump(mode="json", exclude=places)))
+        """SHA-256 over what two builds must share to be mixed: all but places and figures to compare."""
+        apart = {"archive", "annotations", "cleaned_manifest", "published"}
+        return sha256_text(compact_json(self.model_dump(mode="json", exclude=apart)))
 
 
 def configured_datasets(configs: Path) -> list[str]:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from assets._inputs import audit_records, document, excluded_indices, task_rows
+from assets._inputs import audit_records, document, excluded_indices, origin, task_rows
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
+from pipelines.stages.cleaned_source import CleanedOrigin
 from pipelines.stages.cleaning import describe_cleaned, iter_cleaned
 from pipelines.stages.ingest import iter_records
+from pipelines.stages.json_archive import data_sha256
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.price_axes import MAX_PRICE_AXES
 from pipelines.stages.published_json import PublishedJson
@@ -80,6 +82,25 @@ def manifest_matches_archive(work: Workspace) -> Iterator[str]:
         wanted = getattr(expected, name)
         if wanted is not None and wanted != found:
             yield f"{name}: expected {wanted}, found {found}"
+
+
+@blocking_check("cleaned_v2")
+def cleaned_archive_reproduced(work: Workspace) -> Iterator[str]:
+    """The data are those of the cleaned archive that the build started from, if it started from one.
+
+    With exclusions by hand or with other annotations a build is meant to differ from its source.
+    """
+    before = origin(work)
+    if before is None or work.exclusions.entries or not _same_annotations(work, before):
+        return
+    wanted, found = before.manifest["output_data_sha256"], data_sha256(work.store.path("cleaned_v2"))
+    if wanted != found:
+        yield f"output_data_sha256: expected {wanted}, found {found}"
+
+
+def _same_annotations(work: Workspace, before: CleanedOrigin) -> bool:
+    audit = PublishedJson.of(document(work, "price_annotations"))
+    return before.manifest.get("persona_price_audit_sha256") in (audit.sha256, audit.crlf_sha256)
 
 
 @blocking_check("source_splits")

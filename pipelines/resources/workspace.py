@@ -10,12 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pipelines.errors import ConfigError
 from pipelines.resources.artifact_store import ArtifactStore
 from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
-from pipelines.settings import DatasetSettings, adhoc_dataset, configured_datasets, load_dataset
+from pipelines.settings import (
+    DatasetSettings,
+    ProjectSplits,
+    adhoc_dataset,
+    configured_datasets,
+    load_dataset,
+)
+from pipelines.stages.cleaned_source import AUDIT_NAME
+from pipelines.stages.human_exclusions import HumanExclusions, load_exclusions
+from shopsim_env.canonical import sha256_text
 
 ProgressCallback = Callable[[int, int], None]
 
@@ -27,7 +38,9 @@ class Workspace:
     settings: DatasetSettings
     store: ArtifactStore
     archive: Path
+    cleaned_manifest: Path | None
     annotations: Path | None
+    exclusions: HumanExclusions
     releases: Path
     out: Path | None
     force: bool
@@ -50,10 +63,13 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     dataset: str = "sample"
     raw: str | None = None
+    from_cleaned: str | None = None
+    manifest: str | None = None
     annotations: str | None = None
     lenient: bool | None = None
     runtime_regex_task_ids: list[int] = []  # noqa: RUF012 - a pydantic field, copied per instance
     runtime_regex_all: bool = False
+    project_splits: dict[str, int] = {}  # noqa: RUF012 - a pydantic field, copied per instance
     out: str | None = None
     force: bool = False
     show_progress: bool = False
@@ -64,11 +80,16 @@ class WorkspaceResource(dg.ConfigurableResource):
     def open(self) -> Workspace:
         """Resolves the configuration; paths are relative to the repository root."""
         settings = self._settings()
+        exclusions = load_exclusions(Path(self.configs_root or CONFIGS), settings.name)
+        # An edited list makes every artifact stale, as an edited setting does.
+        digest = sha256_text(settings.digest() + exclusions.sha256())
         return Workspace(
             settings=settings,
-            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, settings.digest()),
+            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, digest),
             archive=ROOT / settings.archive,
+            cleaned_manifest=ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None,
             annotations=ROOT / settings.annotations if settings.annotations else None,
+            exclusions=exclusions,
             releases=Path(self.releases_root or RELEASES) / settings.name,
             out=ROOT / self.out if self.out else None,
             force=self.force,
@@ -77,15 +98,44 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     def _settings(self) -> DatasetSettings:
         configs = Path(self.configs_root or CONFIGS)
-        if self.raw is None or self.dataset in configured_datasets(configs):
+        source = self._source()
+        if source is None or self.dataset in configured_datasets(configs):
             settings = load_dataset(configs, self.dataset)
         else:
-            settings = adhoc_dataset(self.dataset, Path(self.raw))
+            settings = adhoc_dataset(self.dataset, Path(source))
+        if self.manifest is not None:
+            # Its annotations lie beside it; those of the raw archive may be of another recording.
+            settings = settings.model_copy(update={"annotations": self._audit_beside(Path(self.manifest))})
         listed = "all" if self.runtime_regex_all else tuple(self.runtime_regex_task_ids) or None
         changes = {
-            "archive": self.raw,
+            "archive": source,
+            "cleaned_manifest": self.manifest,
             "annotations": self.annotations,
             "lenient": self.lenient,
             "runtime_regex_task_ids": listed,
         }
-        return settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
+        kept = {key: value for key, value in changes.items() if value is not None}
+        return settings.model_copy(update=kept | {"project_splits": self._project_splits(settings)})
+
+    def _project_splits(self, settings: DatasetSettings) -> ProjectSplits:
+        """The configured policy with the values that this run replaces."""
+        policy = settings.project_splits.model_dump() | self.project_splits
+        try:
+            return ProjectSplits.model_validate(policy)
+        except ValidationError as error:
+            problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
+            raise ConfigError(f"project splits: {problems}", code="bad_sizes") from None
+
+    def _source(self) -> str | None:
+        """The archive that this run names, if any."""
+        if (self.from_cleaned is None) != (self.manifest is None) or (self.from_cleaned and self.raw):
+            raise ConfigError(
+                "expected --raw FILE, or --from-cleaned FILE together with --manifest FILE, found others",
+                code="source_unclear",
+            )
+        return self.from_cleaned or self.raw
+
+    @staticmethod
+    def _audit_beside(manifest: Path) -> str | None:
+        path = manifest.with_name(AUDIT_NAME)
+        return str(path) if (ROOT / path).is_file() else None

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import ConfigError
 from pipelines.stages.search_index import add_title_nouns
 from pipelines.stages.task_tables import write_task_tables
 from shopsim_env.canonical import pretty_json, sha256_file
 from shopsim_env.release import layout
-from shopsim_env.release.manifest import is_release_folder, manifest_bytes, read_manifest, release_id
+from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
+from shopsim_env.release.placing import put_in_place
 from shopsim_env.release.verify import verify_content, verify_files
 from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
@@ -36,6 +36,8 @@ EXPORTS = {
     layout.ANNOTATIONS_EXPORT: "price_annotations",
     layout.PERSONA_SPLITS_EXPORT: "persona_splits",
 }
+# The same by the name under which the earlier release published the file.
+PUBLISHED_NAMES = {Path(name).name: asset for name, asset in EXPORTS.items()}
 # Every file that one stage wrote; the others are composed by the release itself.
 _WRITERS = {
     **EXPORTS,
@@ -68,6 +70,7 @@ class Provenance:
     licence: str
     assets: Mapping[str, Any]
     tools: Mapping[str, str]
+    human_exclusions: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def publish_release(
         confirm: Called when the release is staged and verified, before it is put in place; raises to stop.
 
     Raises:
-        ConfigError: `out` holds something else and may not be replaced.
+        UsageError: `out` holds something else and may not be replaced.
         ReleaseError: the staged release does not verify; nothing is published.
     """
     parent = root if out is None else out.parent
@@ -144,10 +147,12 @@ def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> Releas
         "dataset": provenance.dataset,
         "licence": provenance.licence,
         "public_copy": False,
+        "absent_files": [],
         "components": components,
         "tagger": dict(parts.tagger),
         "content": content,
         "counts": counts,
+        "human_exclusions": dict(provenance.human_exclusions),
         "assets": dict(provenance.assets),
         "tools": dict(provenance.tools),
         "files": {name: _entry(staging, name) for name in names},
@@ -196,51 +201,11 @@ def _write_text(path: Path, text: str) -> None:
 
 def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool) -> None:
     """Renames the staged folder to its place; the same release already there is left alone."""
-    _sync_tree(staging)
-    if not final.exists():
-        staging.rename(final)
-        return
     present = final / layout.MANIFEST
     if present.is_file() and sha256_file(present) == manifest_sha256:
         verify_files(final, read_manifest(final))
         return
-    check_replaceable(final, force=force)
-    retired = final.with_name(f".retired-{os.getpid()}-{final.name}")
-    final.rename(retired)
-    staging.rename(final)
-    shutil.rmtree(retired)
-
-
-def check_replaceable(final: Path, *, force: bool) -> None:
-    """Refuses to put a release where something stands that may not be replaced.
-
-    Args:
-        final: Folder of the release to be.
-        force: Allow another release to be replaced; anything else never is.
-
-    Raises:
-        ConfigError: code `would_overwrite`.
-    """
-    if not final.exists() and not final.is_symlink():
-        return
-    if not force:
-        raise ConfigError(
-            f"{final}: exists; nothing was changed. Give another --out, or --force to replace a release.",
-            code="would_overwrite",
-        )
-    if final.is_symlink() or not is_release_folder(final):
-        raise ConfigError(
-            f"{final}: expected a release to replace, found something else; nothing was changed. "
-            "Give another --out.",
-            code="would_overwrite",
-        )
-
-
-def _sync_tree(root: Path) -> None:
-    for path in sorted(root.rglob("*")):
-        if path.is_file():
-            with path.open("rb") as stream:
-                os.fsync(stream.fileno())
+    put_in_place(staging, final, force=force)
 
 
 def _point_current(root: Path, name: str) -> None:

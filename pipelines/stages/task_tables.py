@@ -32,7 +32,7 @@ def write_task_tables(
         cleaned: The cleaned v2 archive.
         root: Staged release folder.
         splits: Split name to task ids; each task's labels name its splits.
-        inactive_tasks: Task id to the reason code for which it is not played.
+        inactive_tasks: Task id to the reason code for which it is not played; some are in the archive.
 
     Returns:
         Counts of tasks by kind, of inactive tasks and of dropped blank targets.
@@ -42,6 +42,8 @@ def write_task_tables(
     goals: list[GoalRow] = []
     dropped = 0
     for product, instruction in _instructions(cleaned):
+        if instruction["task_id"] in inactive_tasks:
+            continue
         attributes, options = (
             _targets(instruction, "attributes"),
             _targets(instruction, "instruction_options"),

@@ -29,6 +29,7 @@ ANNOTATIONS_EXPORT = "private/exports/persona_price_annotations.v2.json"
 PERSONA_SPLITS_EXPORT = "private/exports/persona_splits.v1.json"
 
 PRIVATE_FOLDER = "private/"
+EXPORTS_FOLDER = "private/exports"
 REQUIRED_PUBLIC = (CATALOG, SEARCH_ARRAYS, TASKS, SPLITS, METRICS)
 REQUIRED = (
     *REQUIRED_PUBLIC,

@@ -57,8 +57,11 @@ class Fts5Engine:
 
     @classmethod
     def open(cls, path: Path, *, expected_product_sha: str | None = None) -> "Fts5Engine":
-        """Opens the index of a `catalog.sqlite`."""
-        return cls(open_readonly(path), expected_product_sha=expected_product_sha)
+        """Opens the index of a `catalog.sqlite`; a refusal names the file."""
+        try:
+            return cls(open_readonly(path), expected_product_sha=expected_product_sha)
+        except SearchIndexError as error:
+            raise SearchIndexError(f"{path}: {error}", code=error.code) from error
 
     def search(self, query: str, top_k: int = TOP_K, where: ProductSet | None = None) -> SearchResult:
         """The best `top_k` products for `query` (contract 7.10).

@@ -157,6 +157,11 @@ FAULTS: list[tuple[str, str, Callable[[Path, Path], None]]] = [
     ("raw_products", "asins_unique", edit_parquet(lambda rows: rows[1].update(asin=rows[0]["asin"]))),
     ("raw_products", "archive_counts_expected", edit_parquet(lambda rows: rows.pop())),
     ("raw_products", "report_matches_products", edit_parquet(lambda rows: rows.pop())),
+    (
+        "human_exclusions",
+        "list_is_the_configured_one",
+        edit_json(set_at("exclude", [{"task": 1, "reason": "r", "author": "a"}])),
+    ),
     ("task_ids", "ids_number_the_raw_corpus", edit_parquet(lambda rows: rows[3].update(task_id=7))),
     ("task_ids", "ids_number_the_raw_corpus", edit_parquet(lambda rows: rows.pop())),
     ("task_ids", "ids_number_the_raw_corpus", edit_parquet(lambda rows: rows.append(rows[0]))),
@@ -345,6 +350,7 @@ def test_every_check_has_a_planted_fault() -> None:
     planted = {(asset, check) for asset, check, _ in FAULTS}
     needs_other_data = {
         ("price_axis_exclusions", "exclusions_hash_expected"),
+        ("cleaned_v2", "cleaned_archive_reproduced"),  # tests/integration/test_from_cleaned.py
         ("persona_splits", "groups_never_broken"),
     }
     assert declared - planted == needs_other_data
