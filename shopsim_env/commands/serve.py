@@ -3,7 +3,7 @@
 import argparse
 import importlib.util
 import os
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 from shopsim_env.commands.output import add_common, add_release, show, show_json
@@ -88,9 +88,11 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         tuple(arguments.allow_host),
     )
     release.private()  # a public copy is refused now, not at the first reset
-    bound = listen(arguments.host, arguments.port)
-    with closing(bound):
-        journal = Journal(arguments.resume_log, sync=arguments.resume_sync) if arguments.resume_log else None
+    with ExitStack() as opened:
+        bound = opened.enter_context(closing(listen(arguments.host, arguments.port)))
+        journal = None
+        if arguments.resume_log:
+            journal = opened.enter_context(closing(Journal(arguments.resume_log, sync=arguments.resume_sync)))
         pool = LeasePool(
             release,
             arguments.slots,
@@ -100,12 +102,12 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
             journal=journal,
             env_class=ServedEnv,
         )
-        with closing(pool):
-            start_logging(arguments.log_level)
-            app = App(Service(release, pool), guard)
-            app.add([Route(PATH, ShopAgent(app))])
-            ending = Ending(park=journal is not None, drain_s=arguments.drain)
-            run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release, pool))
+        opened.enter_context(closing(pool))
+        start_logging(arguments.log_level)
+        app = App(Service(release, pool), guard)
+        app.add([Route(PATH, ShopAgent(app))])
+        ending = Ending(park=journal is not None, drain_s=arguments.drain)
+        run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release, pool))
     return 0
 
 
