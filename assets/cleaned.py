@@ -10,7 +10,6 @@ import dagster as dg
 from assets._code_version import code_version
 from assets._inputs import audit_records, document, excluded_indices, task_rows
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
-from pipelines.resources.tagger import load_tagger
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.clean_manifest import Annotator, CleanFiles, build_clean_manifest
 from pipelines.stages.cleaning import CleanedReport, describe_cleaned, iter_cleaned, write_cleaned
@@ -147,7 +146,7 @@ def title_nouns(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        tagger = load_tagger(work.settings.tagger)
+        tagger = work.tagger()
         titles = ((record["asin"], record["title"]) for record in iter_cleaned(work.store.path("cleaned_v2")))
         rows = write_nouns(path, tag_titles(titles, tagger), tagger)
         return _noun_facts(path, rows)

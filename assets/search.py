@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import document, inactive
+from assets._inputs import split_members
 from assets._materialize import OWNERS, Facts, materialize
 from pipelines.errors import ConfigError
 from pipelines.resources.workspace import Workspace, WorkspaceResource
@@ -136,14 +136,3 @@ def _queries(work: Workspace, needed: set[int]) -> list[TaskQuery]:
         for task in record.get("instructions") or ()
         if task["task_id"] in needed
     ]
-
-
-def split_members(work: Workspace) -> dict[str, list[int]]:
-    """Every split of the release: `source/NAME` and `project/NAME` to ascending ids of offered tasks."""
-    not_offered = inactive(work)
-    families = {"source": document(work, "source_splits"), "project": document(work, "persona_splits")}
-    return {
-        f"{family}/{name}": [task_id for task_id in split["task_ids"] if task_id not in not_offered]
-        for family, manifest in families.items()
-        for name, split in manifest["splits"].items()
-    }

@@ -11,7 +11,9 @@ import dagster as dg
 
 from pipelines.definitions import defs
 from pipelines.errors import ConfigError
+from pipelines.failure_text import CHECK_EVENT, findings_of, is_blocking, problems_of
 from pipelines.jobs import BUILD_RELEASE
+from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
@@ -26,19 +28,24 @@ INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits", "task_ids", "pr
 
 @dataclass(frozen=True)
 class StageResult:
-    """One materialized asset: records, SHA-256 of what was written, seconds of work (checks apart)."""
+    """One materialized asset: records, SHA-256 of its file, seconds of work (checks apart).
+
+    `unchanged`: nothing was written, because everything that it comes from is proven to be the same.
+    """
 
     asset: str
     rows: int
     sha256: str
     seconds: float
+    unchanged: bool
 
 
 @dataclass(frozen=True)
 class BuildReport:
     """What a build did. `problems` is empty exactly when `ok`.
 
-    `published` compares the data set's published figures; one that differs does not stop the build.
+    `warnings` are of checks that stop nothing. `published` compares the data set's published figures; one
+    that differs does not stop the build.
     """
 
     ok: bool
@@ -47,11 +54,13 @@ class BuildReport:
     stages: list[StageResult]
     checks_passed: int
     checks_failed: int
+    checks_unchanged: int = 0
     release: str | None = None
     release_id: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     ingest: Mapping[str, Any] = field(default_factory=dict)
     published: list[Figure] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -91,6 +100,7 @@ def _run(config: Mapping[str, Any], instance: dg.DagsterInstance, index_only: bo
     else:
         check_inputs(workspace)
     with _only_build(workspace):
+        remove_debris(workspace.store.root, workspace.out.parent if workspace.out else workspace.releases)
         return _execute(config, workspace, instance, INDEX_ASSETS if index_only else None)
 
 
@@ -111,20 +121,22 @@ def _execute(
     )
     events = list(result.all_events)
     release = _release_metadata(events)
-    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == _CHECK]
+    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == CHECK_EVENT]
     return BuildReport(
         ok=result.success,
         run_id=result.run_id,
         dataset=workspace.settings.name,
         stages=list(_stages(events)),
         checks_passed=sum(check.passed for check in checks),
-        checks_failed=sum(not check.passed for check in checks),
+        checks_failed=sum(not check.passed and is_blocking(check) for check in checks),
+        checks_unchanged=sum(bool(check.metadata["unchanged"].value) for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
         metrics=_baseline(workspace, events),
         ingest=_ingest_report(workspace, events),
         published=_published(workspace, events) if assets is None else [],
-        problems=[] if result.success else list(_problems(events)),
+        warnings=[line for check in checks if not is_blocking(check) for line in findings_of(check)],
+        problems=[] if result.success else list(problems_of(events)),
     )
 
 
@@ -134,11 +146,12 @@ def check_inputs(workspace: Workspace) -> None:
     Raises:
         ConfigError: names the file and the option that gives another.
     """
-    cleaned = workspace.cleaned_manifest is not None
+    files = workspace.files
+    cleaned = files.cleaned_manifest is not None
     named = {
-        "--from-cleaned" if cleaned else "--raw": workspace.archive,
-        "--manifest": workspace.cleaned_manifest,
-        "--annotations": workspace.annotations,
+        "--from-cleaned" if cleaned else "--raw": files.archive,
+        "--manifest": files.cleaned_manifest,
+        "--annotations": files.annotations,
     }
     for option, path in named.items():
         if path is not None and not path.is_file():
@@ -164,9 +177,6 @@ def _only_build(workspace: Workspace) -> Iterator[None]:
         yield
 
 
-_CHECK = "ASSET_CHECK_EVALUATION"
-
-
 def _materializations(events: list[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
     return (event for event in events if event.is_step_materialization)
 
@@ -178,7 +188,9 @@ def _stages(events: list[dg.DagsterEvent]) -> Iterator[StageResult]:
             for name, item in event.step_materialization_data.materialization.metadata.items()
         }
         asset = event.asset_key.to_user_string() if event.asset_key else ""
-        yield StageResult(asset, values["dagster/row_count"], values["sha256"], values["seconds"])
+        yield StageResult(
+            asset, values["dagster/row_count"], values["sha256"], values["seconds"], values["unchanged"]
+        )
 
 
 def _release_metadata(events: list[dg.DagsterEvent]) -> dict[str, Any]:
@@ -214,18 +226,3 @@ def _published(workspace: Workspace, events: list[dg.DagsterEvent]) -> list[Figu
         if _was_built(asset, events)
     }
     return compare_figures(workspace.settings.published, files)
-
-
-def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:
-    for event in events:
-        if event.event_type_value == _CHECK and not event.asset_check_evaluation_data.passed:
-            check = event.asset_check_evaluation_data
-            listed: Any = check.metadata["problems"].value
-            for problem in listed or ["failed"]:
-                yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"
-        elif event.is_step_failure:
-            failure = event.step_failure_data
-            if failure.user_failure_data is not None:
-                yield f"{event.step_key}: {failure.user_failure_data.description}"
-            elif failure.error is not None and failure.error.cls_name != "DagsterAssetCheckFailedError":
-                yield f"{event.step_key}: unexpected {failure.error.cls_name}; see this run in the Dagster UI"

@@ -1,4 +1,4 @@
-"""Pipeline commands of `shopsim`, available in a checkout: `build`, `sample`, `baseline` and `published`.
+"""Pipeline commands of `shopsim`, available in a checkout: build, sample, baseline, published and audit.
 
 Registration imports nothing heavy; Dagster is loaded when a command runs.
 """
@@ -26,6 +26,7 @@ def register(subparsers: Any) -> None:
     _register_sample(subparsers)
     _register_baseline(subparsers)
     _register_published(subparsers)
+    _register_audit(subparsers)
 
 
 def _register_build(subparsers: Any) -> None:
@@ -59,6 +60,9 @@ def _register_build(subparsers: Any) -> None:
         "--index-only",
         action="store_true",
         help="rebuild index and baseline from the artifacts of an earlier build; publishes nothing",
+    )
+    parser.add_argument(
+        "--rerun", action="store_true", help="write every stage and run every check anew, changed or not"
     )
     _add_split_options(parser)
     add_common(parser)
@@ -114,6 +118,18 @@ def _register_published(subparsers: Any) -> None:
     parser.set_defaults(handler=_published)
 
 
+def _register_audit(subparsers: Any) -> None:
+    parser = subparsers.add_parser("audit", help="reason codes of a release, or one case with its lineage")
+    parser.add_argument("release", metavar="RELEASE", help="release folder with its private part")
+    case = parser.add_mutually_exclusive_group()
+    case.add_argument("--asin", metavar="A", help="one product, also an excluded one, with its tasks")
+    case.add_argument(
+        "--task", type=int, metavar="T", help="one task, also an inactive one, with its product"
+    )
+    add_common(parser)
+    parser.set_defaults(handler=_audit)
+
+
 def _build(arguments: argparse.Namespace) -> int:
     from pipelines.build import run_build
     from pipelines.report import build_lines
@@ -149,6 +165,7 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
         "runtime_regex_all": "all" in listed,
         "runtime_regex_task_ids": [_task_id(text) for text in listed if text != "all"],
         "force": arguments.force,
+        "rerun": arguments.rerun,
         "show_progress": not arguments.json,
     }
     for name in ("raw", "from_cleaned", "manifest", "annotations", "out"):
@@ -209,6 +226,22 @@ def _baseline(arguments: argparse.Namespace) -> int:
         show_json(report)
     else:
         show(baseline_lines(report))
+    return 0
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from pipelines.audit_report import case_lines, summary_lines
+    from pipelines.stages.audit.lookup import audit_case, audit_summary
+
+    path = Path(arguments.release)
+    if arguments.asin is None and arguments.task is None:
+        report, lines = audit_summary(path), summary_lines
+    else:
+        report, lines = audit_case(path, asin=arguments.asin, task_id=arguments.task), case_lines
+    if arguments.json:
+        show_json(report)
+    else:
+        show(lines(report))
     return 0
 
 

@@ -19,8 +19,10 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     """Lines to print for a person."""
     yield f"data set {report.dataset}, Dagster run {report.run_id}"
     if report.stages:
-        yield from _table(("stage", "rows", "sha256", "seconds"), _stage_rows(report))
-        yield f"checks: {report.checks_passed} passed, {report.checks_failed} failed"
+        yield from _table(("stage", "rows", "sha256", "seconds", ""), _stage_rows(report))
+        counts = f"{report.checks_passed} passed, {report.checks_failed} failed"
+        yield f"checks: {counts}, {report.checks_unchanged} unchanged"
+    yield from (f"warning: {warning}" for warning in report.warnings)
     yield from _ingest_lines(report.ingest)
     baseline = report.metrics.get("search_baseline", {})
     if baseline:
@@ -65,7 +67,8 @@ def _short(value: Any) -> str:
 
 def _stage_rows(report: BuildReport) -> Iterator[tuple[str, ...]]:
     for stage in report.stages:
-        yield stage.asset, f"{stage.rows:,}", stage.sha256[:12], f"{stage.seconds:.2f}"
+        note = "unchanged" if stage.unchanged else ""
+        yield stage.asset, f"{stage.rows:,}", stage.sha256[:12], f"{stage.seconds:.2f}", note
 
 
 def _ingest_lines(ingest: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.errors import ConfigError
-from shopsim_env.canonical import compact_json, sha256_text
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -110,11 +109,6 @@ class DatasetSettings(_Model):
     expected: Expected = Expected()
     published: Published = Published()
     baseline: Baseline = Baseline()
-
-    def digest(self) -> str:
-        """SHA-256 over what two builds must share to be mixed: all but places and figures to compare."""
-        apart = {"archive", "annotations", "cleaned_manifest", "published"}
-        return sha256_text(compact_json(self.model_dump(mode="json", exclude=apart)))
 
 
 def configured_datasets(configs: Path) -> list[str]:

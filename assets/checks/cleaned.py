@@ -129,5 +129,8 @@ def every_title_tagged(work: Workspace) -> Iterator[str]:
     asins = {record["asin"] for record in iter_cleaned(work.store.path("cleaned_v2"))}
     yield from (f"product {asin}: no title nouns" for asin in sorted(asins - nouns.nouns.keys()))
     yield from (f"product {asin}: tagged but not cleaned" for asin in sorted(nouns.nouns.keys() - asins))
-    if nouns.tagger_name != work.settings.tagger:
-        yield f"tagger: expected {work.settings.tagger}, found {nouns.tagger_name}"
+    tagger = work.tagger()
+    expected = (tagger.name, tagger.version, tagger.fingerprint)
+    found = (nouns.tagger_name, nouns.tagger_version, nouns.tagger_fingerprint)
+    if found != expected:
+        yield f"tagger: expected {' '.join(expected)}, found {' '.join(found)}"

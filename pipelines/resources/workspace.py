@@ -16,7 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pipelines.errors import ConfigError
 from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.memo import Memos
 from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
+from pipelines.resources.reads import Reads, noted, setting_digests
+from pipelines.resources.tagger import load_tagger
 from pipelines.settings import (
     DatasetSettings,
     ProjectSplits,
@@ -24,27 +27,72 @@ from pipelines.settings import (
     configured_datasets,
     load_dataset,
 )
-from pipelines.stages.cleaned_source import AUDIT_NAME
+from pipelines.stages.cleaned_source import AUDIT_NAME, EXCLUSIONS_NAME
 from pipelines.stages.human_exclusions import HumanExclusions, load_exclusions
-from shopsim_env.canonical import sha256_text
+from shopsim_env.canonical import sha256_file
+from shopsim_env.text.nouns import Tagger
 
 ProgressCallback = Callable[[int, int], None]
+EXCLUSIONS = "human_exclusions"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files outside the artifact store that a run reads."""
+
+    archive: Path
+    cleaned_manifest: Path | None
+    annotations: Path | None
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Resolved settings and folders of one run."""
+    """Resolved settings and folders of one asset or check in a run; notes in `reads` what is asked for."""
 
     settings: DatasetSettings
     store: ArtifactStore
-    archive: Path
-    cleaned_manifest: Path | None
-    annotations: Path | None
-    exclusions: HumanExclusions
+    reads: Reads
+    memos: Memos
+    files: Files
+    listed: HumanExclusions
     releases: Path
     out: Path | None
     force: bool
+    rerun: bool
     show_progress: bool
+
+    @property
+    def archive(self) -> Path:
+        """The raw archive; its content counts as an input of whoever asks."""
+        self._note("archive")
+        return self.files.archive
+
+    @property
+    def cleaned_manifest(self) -> Path | None:
+        """The manifest of a cleaned archive; it and the list beside it count as an input of whoever asks."""
+        self._note("cleaned_manifest")
+        return self.files.cleaned_manifest
+
+    @property
+    def annotations(self) -> Path | None:
+        """The recorded annotations; their content counts as an input of whoever asks."""
+        self._note("annotations")
+        return self.files.annotations
+
+    @property
+    def exclusions(self) -> HumanExclusions:
+        """The exclusion list by hand, which counts as a setting of whoever asks."""
+        self.reads.settings[EXCLUSIONS] = self.listed.sha256()
+        return self.listed
+
+    def tagger(self) -> Tagger:
+        """The configured tagger; its fingerprint counts as an input of whoever asks."""
+        tagger = load_tagger(self.settings.tagger)
+        self.reads.outside["tagger"] = tagger.fingerprint
+        return tagger
+
+    def _note(self, name: str) -> None:
+        self.reads.outside[name] = outside_digest(name, self.files, self.settings)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ProgressCallback]:
@@ -56,6 +104,18 @@ class Workspace:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(label, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def outside_digest(name: str, files: Files, settings: DatasetSettings) -> str:
+    """Present digest of an input outside the store, a field of `Files` or `tagger`; "" for no file."""
+    if name == "tagger":
+        return load_tagger(settings.tagger).fingerprint
+    path: Path | None = getattr(files, name)
+    if path is None:
+        return ""
+    paths = [path, path.with_name(EXCLUSIONS_NAME)] if name == "cleaned_manifest" else [path]
+    # The name counts too: whether a file is unpacked depends on it.
+    return " ".join(f"{each.name} {sha256_file(each)}" for each in paths if each.is_file())
 
 
 class WorkspaceResource(dg.ConfigurableResource):
@@ -72,6 +132,7 @@ class WorkspaceResource(dg.ConfigurableResource):
     project_splits: dict[str, int] = {}  # noqa: RUF012 - a pydantic field, copied per instance
     out: str | None = None
     force: bool = False
+    rerun: bool = False
     show_progress: bool = False
     configs_root: str | None = None
     artifacts_root: str | None = None
@@ -79,22 +140,31 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     def open(self) -> Workspace:
         """Resolves the configuration; paths are relative to the repository root."""
-        settings = self._settings()
-        exclusions = load_exclusions(Path(self.configs_root or CONFIGS), settings.name)
-        # An edited list makes every artifact stale, as an edited setting does.
-        digest = sha256_text(settings.digest() + exclusions.sha256())
+        settings, reads = self._settings(), Reads()
+        listed = load_exclusions(Path(self.configs_root or CONFIGS), settings.name)
+        # An edited list makes what came of it stale, as an edited setting does.
+        digests = {**setting_digests(settings), EXCLUSIONS: listed.sha256()}
+        store = ArtifactStore(self.artifacts() / settings.name, digests, reads)
+        manifest = ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None
+        annotations = ROOT / settings.annotations if settings.annotations else None
+        files = Files(ROOT / settings.archive, manifest, annotations)
         return Workspace(
-            settings=settings,
-            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, digest),
-            archive=ROOT / settings.archive,
-            cleaned_manifest=ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None,
-            annotations=ROOT / settings.annotations if settings.annotations else None,
-            exclusions=exclusions,
+            settings=noted(settings, reads),
+            store=store,
+            reads=reads,
+            memos=Memos(store, digests, lambda name: outside_digest(name, files, settings)),
+            files=files,
+            listed=listed,
             releases=Path(self.releases_root or RELEASES) / settings.name,
             out=ROOT / self.out if self.out else None,
             force=self.force,
+            rerun=self.rerun,
             show_progress=self.show_progress,
         )
+
+    def artifacts(self) -> Path:
+        """Folder of the artifacts of all data sets."""
+        return Path(self.artifacts_root or ARTIFACTS)
 
     def _settings(self) -> DatasetSettings:
         configs = Path(self.configs_root or CONFIGS)

@@ -9,18 +9,21 @@ import os
 import platform
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.stages.search_index import add_title_nouns
-from pipelines.stages.task_tables import write_task_tables
+from pipelines.stages.evidence import Evidence, write_evidence
+from pipelines.stages.playable import PlayableParts, write_playable
+from pipelines.stages.witness_report import summarise_witnesses
+from pipelines.stages.witnesses import read_witnesses
 from shopsim_env.canonical import pretty_json, sha256_file
+from shopsim_env.errors import ReleaseError
 from shopsim_env.release import layout
 from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
-from shopsim_env.release.placing import put_in_place
+from shopsim_env.release.placing import put_in_place, restore_retired
 from shopsim_env.release.verify import verify_content, verify_files
 from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
@@ -43,7 +46,7 @@ _WRITERS = {
     **EXPORTS,
     layout.CATALOG: "search_index",
     layout.SEARCH_ARRAYS: "search_arrays",
-    layout.METRICS: "search_baseline",
+    layout.WITNESSES: "witnesses",
 }
 
 
@@ -51,14 +54,12 @@ _WRITERS = {
 class ReleaseParts:
     """Verified artifact files and facts that make up one release."""
 
-    catalog: Path
-    search_arrays: Path
-    title_nouns: Mapping[str, tuple[str, ...]]
+    playable: PlayableParts
     tagger: Mapping[str, str]
-    cleaned: Path
-    splits: Mapping[str, Iterable[int]]
-    inactive_tasks: Mapping[int, str]
+    witnesses: Path
     metrics: Mapping[str, Any]
+    marks: Mapping[int, Sequence[str]]
+    evidence: Evidence
     exports: Mapping[str, Path]
 
 
@@ -121,6 +122,8 @@ def publish_release(
     """
     parent = root if out is None else out.parent
     parent.mkdir(parents=True, exist_ok=True)
+    if out is not None:
+        restore_retired(out)
     staging = parent / f".building-{os.getpid()}"
     shutil.rmtree(staging, ignore_errors=True)
     try:
@@ -167,18 +170,12 @@ def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> Releas
 
 
 def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
-    for name in (layout.CATALOG, layout.SEARCH_ARRAYS, layout.GOALS, *parts.exports):
+    counts = write_playable(parts.playable, staging, parts.marks)
+    write_evidence(staging / layout.EVIDENCE, parts.evidence)
+    shares = summarise_witnesses(read_witnesses(parts.witnesses), parts.playable.splits)
+    _write_text(staging / layout.METRICS, pretty_json({**parts.metrics, "witnesses": shares}))
+    for name, source in {layout.WITNESSES: parts.witnesses, **parts.exports}.items():
         (staging / name).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(parts.catalog, staging / layout.CATALOG)
-    shutil.copyfile(parts.search_arrays, staging / layout.SEARCH_ARRAYS)
-    add_title_nouns(staging / layout.CATALOG, parts.title_nouns)
-    counts = write_task_tables(
-        parts.cleaned, staging, splits=parts.splits, inactive_tasks=parts.inactive_tasks
-    )
-    splits = {name: sorted(ids) for name, ids in sorted(parts.splits.items())}
-    _write_text(staging / layout.SPLITS, pretty_json(splits))
-    _write_text(staging / layout.METRICS, pretty_json(parts.metrics))
-    for name, source in parts.exports.items():
         shutil.copyfile(source, staging / name)
     with closing(open_readonly(staging / layout.CATALOG)) as connection:
         counts["products"] = int(connection.execute("SELECT count(*) FROM product").fetchone()[0])
@@ -197,6 +194,21 @@ def _entry(staging: Path, name: str) -> dict[str, Any]:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_bytes(text.encode("utf-8"))
+
+
+def is_intact(root: Path, folder: str, manifest_sha256: str) -> bool:
+    """Whether `root/current` is this folder, with this manifest, and every file has the hash in it."""
+    current = root / CURRENT
+    if not current.is_symlink() or current.readlink() != Path(folder):
+        return False
+    manifest = root / folder / layout.MANIFEST
+    if not manifest.is_file() or sha256_file(manifest) != manifest_sha256:
+        return False
+    try:
+        verify_files(root / folder, read_manifest(root / folder))
+    except ReleaseError:
+        return False
+    return True
 
 
 def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool) -> None:

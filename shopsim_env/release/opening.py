@@ -194,7 +194,7 @@ class Release:
         return self._search.cache_stats()
 
     def private(self) -> PrivateRelease:
-        """Goals of this release, for reward, episode and pipeline code.
+        """Goals and witnesses of this release, for reward, episode and pipeline code.
 
         Raises:
             ReleaseError: this is a public copy.
@@ -206,7 +206,8 @@ class Release:
             )
         with self._private_lock:
             if self._private is None:
-                self._private = PrivateRelease(self.path / layout.GOALS, self._catalog)
+                root = self.path
+                self._private = PrivateRelease(root / layout.GOALS, self._catalog, root / layout.WITNESSES)
             return self._private
 
     def close(self) -> None:
@@ -255,3 +256,14 @@ def load_release(path: str | Path | None = None, *, verify: str = "receipt") -> 
     if verify == "full":
         verify_content(root, manifest)
     return Release(root, manifest)
+
+
+def open_staged(root: Path) -> Release:
+    """Opens parts of a release that is being built: no manifest, so nothing is verified and there is no id.
+
+    For the stages that play a release before it is one (contract 6); nothing else may open such a folder.
+
+    Args:
+        root: Folder with catalogue, search arrays, tasks, goals and splits.
+    """
+    return Release(root, Manifest("staged", "", False, {}, {}, "", "{}"))

@@ -42,6 +42,7 @@ def put_in_place(staging: Path, final: Path, *, force: bool) -> None:
     Raises:
         UsageError: see `check_replaceable`.
     """
+    restore_retired(final)
     check_replaceable(final, force=force)
     sync_tree(staging)
     if not final.exists():
@@ -51,6 +52,19 @@ def put_in_place(staging: Path, final: Path, *, force: bool) -> None:
     final.rename(retired)
     staging.rename(final)
     shutil.rmtree(retired)
+
+
+def restore_retired(final: Path) -> None:
+    """Puts a retired release back in its place, if a process was killed before it had put the new one there.
+
+    Args:
+        final: Folder of the release. When it is in place, retired ones are left by a kill and are removed.
+    """
+    for retired in sorted(final.parent.glob(f".retired-*-{final.name}")):
+        if final.exists():
+            shutil.rmtree(retired)
+        else:
+            retired.rename(final)
 
 
 def sync_tree(root: Path) -> None:
