@@ -36,9 +36,9 @@ def cleaned_v2(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        audit = audit_records(work)
+        audit, raw = audit_records(work), work.store.path("raw_products")
         report = write_cleaned(
-            iter_records(work.store.path("raw_products")),
+            work.tracked("cleaned_v2", iter_records(raw), read_report(raw).product_count),
             task_rows(work),
             excluded_indices(work),
             audit,
@@ -147,7 +147,8 @@ def title_nouns(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
     def write(path: Path) -> Facts:
         tagger = work.tagger()
-        titles = ((record["asin"], record["title"]) for record in iter_cleaned(work.store.path("cleaned_v2")))
+        records = work.tracked("title_nouns", iter_cleaned(work.store.path("cleaned_v2")))
+        titles = ((record["asin"], record["title"]) for record in records)
         rows = write_nouns(path, tag_titles(titles, tagger), tagger)
         return _noun_facts(path, rows)
 

@@ -17,6 +17,7 @@ from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
+from pipelines.stages.published_baseline import compare_baseline
 from pipelines.stages.published_figures import Figure, compare_figures
 from pipelines.stages.published_json import read_json
 from pipelines.stages.release import PUBLISHED_NAMES
@@ -120,7 +121,7 @@ def _execute(
         raise_on_error=False,
     )
     events = list(result.all_events)
-    release = _release_metadata(events)
+    release, metrics = _release_metadata(events), _baseline(workspace, events)
     checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == CHECK_EVENT]
     return BuildReport(
         ok=result.success,
@@ -132,9 +133,12 @@ def _execute(
         checks_unchanged=sum(bool(check.metadata["unchanged"].value) for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
-        metrics=_baseline(workspace, events),
+        metrics=metrics,
         ingest=_ingest_report(workspace, events),
-        published=_published(workspace, events) if assets is None else [],
+        published=[
+            *(_published(workspace, events) if assets is None else []),
+            *_published_baseline(workspace, metrics),
+        ],
         warnings=[line for check in checks if not is_blocking(check) for line in findings_of(check)],
         problems=[] if result.success else list(problems_of(events)),
     )
@@ -210,6 +214,14 @@ def _baseline(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, 
     if not _was_built("search_baseline", events):
         return {}
     return dict(read_json(workspace.store.path("search_baseline")))
+
+
+def _published_baseline(workspace: Workspace, metrics: Mapping[str, Any]) -> list[Figure]:
+    """The published search table against what this run measured."""
+    published = workspace.settings.published_baseline
+    if published is None or not metrics:
+        return []
+    return compare_baseline(published, metrics["search_baseline"])
 
 
 def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, Any]:

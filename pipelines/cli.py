@@ -105,6 +105,12 @@ def _register_baseline(subparsers: Any) -> None:
     parser = subparsers.add_parser("baseline", help="search baseline of one split of a release")
     parser.add_argument("release", metavar="RELEASE", help="release folder with its private part")
     parser.add_argument("--split", required=True, metavar="NAME", help="source/NAME or project/NAME")
+    parser.add_argument(
+        "--weights",
+        default="v3",
+        metavar="NAME",
+        help="v3 (default, the contract) or v2 (the shifted column weights that v3 mended, ranked by FTS5)",
+    )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default 1)")
     add_common(parser)
     parser.set_defaults(handler=_baseline)
@@ -221,7 +227,9 @@ def _baseline(arguments: argparse.Namespace) -> int:
 
     if arguments.workers < 1:
         raise ConfigError(f"--workers: expected at least 1, found {arguments.workers}")
-    report = measure_split(Path(arguments.release), arguments.split, workers=arguments.workers)
+    report = measure_split(
+        Path(arguments.release), arguments.split, weights=arguments.weights, workers=arguments.workers
+    )
     if arguments.json:
         show_json(report)
     else:

@@ -78,6 +78,27 @@ class Baseline(_Model):
     floor_full: float = Field(default=0.0, ge=0, le=1)
 
 
+Digits = Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")]
+
+
+class PublishedFigures(_Model):
+    """Figures as they were published, digit by digit: recall in per cent, MRR@150."""
+
+    recall_1: Digits
+    recall_20: Digits
+    recall_150: Digits
+    mrr: Digits
+
+
+class PublishedBaseline(_Model):
+    """A published search baseline: reported beside the measured one, digit by digit; stops no build."""
+
+    split: str
+    tasks: int = Field(ge=0)
+    instruction_simple: PublishedFigures
+    instruction: PublishedFigures
+
+
 class AnnotatorSettings(_Model):
     """Who made a recorded audit file; the file itself does not say."""
 
@@ -109,6 +130,7 @@ class DatasetSettings(_Model):
     expected: Expected = Expected()
     published: Published = Published()
     baseline: Baseline = Baseline()
+    published_baseline: PublishedBaseline | None = None
 
 
 def configured_datasets(configs: Path) -> list[str]:

@@ -4,10 +4,11 @@ Run config of this resource chooses the data set, so the UI's launchpad and `sho
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import dagster as dg
 from pydantic import ValidationError
@@ -33,6 +34,8 @@ from shopsim_env.canonical import sha256_file
 from shopsim_env.text.nouns import Tagger
 
 ProgressCallback = Callable[[int, int], None]
+_Item = TypeVar("_Item")
+_SHOWN_EVERY = 64
 EXCLUSIONS = "human_exclusions"
 
 
@@ -96,14 +99,28 @@ class Workspace:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ProgressCallback]:
-        """A progress bar on a terminal, where asked for; yields `callback(done, total)`."""
+        """A progress bar on a terminal, where asked for; yields `callback(done, total or 0)`."""
         if not (self.show_progress and sys.stderr.isatty()):
             yield lambda _done, _total: None
             return
         columns = (TextColumn(f"  {label}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(label, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+            yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+    def tracked(self, label: str, items: Iterable[_Item], total: int = 0) -> Iterator[_Item]:
+        """The items as they are, with a progress bar over them that ends with the last one.
+
+        Args:
+            label: Name of the stage.
+            items: Anything; read as it is asked for.
+            total: Number of items; 0 where it is not known.
+        """
+        with self.progress(label) as on_progress:
+            for number, item in enumerate(items, start=1):
+                yield item
+                if number % _SHOWN_EVERY == 0 or number == total:
+                    on_progress(number, total)
 
 
 def outside_digest(name: str, files: Files, settings: DatasetSettings) -> str:

@@ -95,7 +95,7 @@ class Release:
         self.id = manifest.id
         self._private: PrivateRelease | None = None
         self._private_lock = fork_safe_lock()
-        self._splits = read_splits(_json(root / layout.SPLITS))
+        self._splits: dict[str, tuple[int, ...]] | None = None
         with ExitStack() as opened:
             self.tasks = TaskTable(root / layout.TASKS)
             opened.callback(self.tasks.close)
@@ -120,7 +120,10 @@ class Release:
 
     @property
     def splits(self) -> dict[str, tuple[int, ...]]:
-        """Split name (`source/...`, `project/...`) to ascending task ids."""
+        """Split name (`source/...`, `project/...`) to ascending task ids; read when first asked for."""
+        if self._splits is None:
+            # Tens of thousands of ids: a process that only searches does without. Reading twice is harmless.
+            self._splits = read_splits(_json(self.path / layout.SPLITS))
         return dict(self._splits)
 
     @property

@@ -106,7 +106,7 @@ def edit_cleaned(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[Pa
     def edit(old: Path, new: Path) -> None:
         records = json.loads(gzip.decompress(old.read_bytes()))
         change(records)
-        new.write_bytes(gzip.compress(json.dumps(records, ensure_ascii=False).encode()))
+        new.write_bytes(gzip.compress(json.dumps(records, ensure_ascii=False).encode(), mtime=0))
 
     return edit
 

@@ -109,7 +109,7 @@ def test_a_file_names_its_lines(release: Release, tmp_path: Path) -> None:
     lines = ["", json.dumps({"text": "好"}), "", json.dumps({"text": STANDARD}, ensure_ascii=False)]
     plain, packed = tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"
     plain.write_text("\n".join(lines), encoding="utf-8")
-    packed.write_bytes(gzip.compress("\n".join(lines).encode()))
+    packed.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
     for path in (plain, str(packed)):
         report = check_contamination(path, release, SPLITS)
         assert (report.rows, [hit.row for hit in report.hits]) == (2, [4])

@@ -17,8 +17,9 @@ from pipelines.stages.audit.money import listing_findings, money_findings
 from pipelines.stages.audit.options import axis_prices, is_no_goods, option_findings
 from pipelines.stages.audit.personas import persona_findings
 from pipelines.stages.audit.public import public_marks
-from pipelines.stages.audit.run import HumanExclusion, counts_by_split, run_audit
+from pipelines.stages.audit.run import counts_by_split, run_audit
 from pipelines.stages.audit.targets import target_findings
+from pipelines.stages.human_exclusions import Exclusion
 from shopsim_env.catalog.product import Product
 
 
@@ -312,8 +313,8 @@ def test_near_duplicate_instructions() -> None:
 def test_a_human_list_quarantines_products_and_tasks() -> None:
     given = record()
     human = [
-        HumanExclusion("700000000021", None, "recalled", "a person"),
-        HumanExclusion("700000000021", TASK_ID, "wrong text", "a person"),
+        ("700000000021", Exclusion(asin="700000000021", reason="recalled", author="a person")),
+        ("700000000021", Exclusion(task=TASK_ID, reason="wrong text", author="a person")),
     ]
     found = run_audit([given], [given], {}, human)
     assert [(one.code, one.task_id, one.evidence["reason"]) for one in found] == [
