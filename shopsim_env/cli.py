@@ -12,7 +12,18 @@ from importlib.metadata import entry_points
 from io import TextIOWrapper
 from pathlib import Path
 
-from shopsim_env.commands import bench, contamination, doctor, floors, play, release, replay, search, verify
+from shopsim_env.commands import (
+    bench,
+    contamination,
+    doctor,
+    floors,
+    play,
+    release,
+    replay,
+    search,
+    serve,
+    verify,
+)
 from shopsim_env.commands.output import show_json
 from shopsim_env.errors import ShopSimError
 from shopsim_env.versions import __version__
@@ -29,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (verify, release, search, play, replay, floors, contamination, doctor, bench):
+    for module in (verify, release, search, play, replay, serve, floors, contamination, doctor, bench):
         module.register(subparsers)
     if _CHECKOUT.is_file():
         # Only our own checkout: an unrelated top-level package may be called `pipelines` too.

@@ -12,7 +12,8 @@ in `pipelines.errors`.
     ├── ObservationError     a state that must not be rendered
     ├── TraceError           a trace file or line that is not one, or an action that cannot be written down
     ├── SimulatorError       the endpoint behind a simulated customer failed
-    ├── PoolError            no free slot, or a slot that the caller does not have
+    ├── PoolError            no free slot, or a slot or lease that the caller does not have
+    ├── JournalError         the action log of a server cannot be used, read or written
     └── UsageError           a wrong argument of a public function or command
 """
 
@@ -74,9 +75,15 @@ class ObservationError(ShopSimError):
 
 
 class PoolError(ShopSimError):
-    """A pool without a free slot, or a slot that the caller does not have; nothing was changed."""
+    """A pool without a free slot, or a slot or lease that the caller does not have; nothing was changed."""
 
     default_code = "pool_error"
+
+
+class JournalError(ShopSimError):
+    """The action log of a pool cannot be used, read or written."""
+
+    default_code = "journal_error"
 
 
 class TraceError(ShopSimError):

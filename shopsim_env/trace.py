@@ -242,15 +242,21 @@ def _mend(path: Path) -> int:
     """Makes an existing file end with a whole line; returns the number of bytes that were cut off."""
     if not path.exists() or path.stat().st_size == 0:
         return 0
-    with path.open("r+b") as stream:
+    with path.open("rb") as stream:
         first = stream.readline()
         if first.endswith(b"\n") or _is_whole(first):
             _refuse_foreign(first, path)
         elif not first.startswith(b'{"actions":'):
             raise TraceError(f"{path}: expected traces, found {first[:40]!r}", code="not_a_trace")
+    return cut_torn_line(path)
+
+
+def cut_torn_line(path: Path) -> int:
+    """Makes a file of JSON lines end with a whole line; returns the number of bytes that were cut off."""
+    with path.open("r+b") as stream:
         end = stream.seek(0, os.SEEK_END)
         tail = _last_line(stream, end)
-        if tail.endswith(b"\n"):
+        if not tail or tail.endswith(b"\n"):
             return 0
         if _is_whole(tail):
             stream.write(b"\n")

@@ -319,7 +319,6 @@ class ShopEnv:
         info: Mapping[str, Any] | None = None,
     ) -> Step:
         """Builds everything that is returned, then makes `episode` the current one."""
-        state, text = self._state(episode)
         counts: dict[str, Any] = {
             "action_count": episode.actions,
             "max_actions": self._options.max_actions,
@@ -328,17 +327,23 @@ class ShopEnv:
         }
         if episode.talk is not None:
             counts["shopper"] = talk_info(episode.talk, ended=reason is not None)
-        step = Step(
-            observation=self._render(state, text),
-            observation_state=state,
-            reward=0.0 if detail is None else float(detail.r_strict),
-            terminated=reason == "purchase",
-            truncated=reason in FORCED_ENDS,
-            done=reason is not None,
-            termination_reason=reason,
-            action_feedback=None if episode.feedback is None else episode.feedback.as_dict(),
-            reward_detail={} if detail is None else detail.as_dict(),
-            info=counts if info is None else {**counts, **info},
+        step = self._shown(
+            episode,
+            {
+                "reward": 0.0 if detail is None else float(detail.r_strict),
+                "terminated": reason == "purchase",
+                "truncated": reason in FORCED_ENDS,
+                "done": reason is not None,
+                "termination_reason": reason,
+                "action_feedback": None if episode.feedback is None else episode.feedback.as_dict(),
+                "reward_detail": {} if detail is None else detail.as_dict(),
+                "info": counts if info is None else {**counts, **info},
+            },
         )
         self._episode = episode
         return step
+
+    def _shown(self, episode: _Episode, outcome: dict[str, Any]) -> Step:
+        """The step with its page; a server overrides this, because it sends pages as bytes."""
+        state, text = self._state(episode)
+        return Step(self._render(state, text), state, **outcome)

@@ -16,6 +16,7 @@ from shopsim_env.shop.pages import BUTTONS
 from shopsim_env.versions import OBSERVATION_VERSION, PAGE_SIZE, SHOPPER_OBSERVATION_VERSION
 
 PRIVATE_KEYS = frozenset({"goal", "reward", "reward_detail", "target_asin", "answer"})
+BLANK_LINE = "\n\n"
 _UNKNOWN = "未提供"
 _VERSIONS = [OBSERVATION_VERSION, SHOPPER_OBSERVATION_VERSION]
 _SPEAKERS = {"shopper": "顾客", "agent": "提问"}
@@ -51,10 +52,12 @@ def render_observation_state(state: _State, text: PageText | None = None) -> str
     try:
         text = text or page_text(state)
         talk = ["\n".join(shopper_lines(state))] if version == SHOPPER_OBSERVATION_VERSION else []
-        blocks = [text.page, *talk, *_last_action(state), *_interactions(state, text.clickable)]
+        feedback = state.get("last_action")
+        last = [] if feedback is None else [last_action_block(feedback)]
+        blocks = [text.page, *talk, *last, *_interactions(state, text.clickable)]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ObservationError(f"the state lacks a field or holds a wrong type: {error!r}") from error
-    return "\n\n".join(blocks) + "\n"
+    return BLANK_LINE.join(blocks) + "\n"
 
 
 def page_text(state: _State, listed: Sequence[str] | None = None) -> PageText:
@@ -179,10 +182,8 @@ def shopper_lines(state: _State) -> list[str]:
     return ["顾客对话：", *(f"- {_SPEAKERS[turn['speaker']]}：{_text(turn['text'])}" for turn in turns)]
 
 
-def _last_action(state: _State) -> list[str]:
-    feedback = state.get("last_action")
-    if feedback is None:
-        return []
+def last_action_block(feedback: _State) -> str:
+    """What came of the last action: the block between the page and what can be done on it."""
     lines = [
         "上次交互结果：",
         f"- 结果：{'成功' if feedback['valid'] else '无效'}",
@@ -190,7 +191,7 @@ def _last_action(state: _State) -> list[str]:
     ]
     if feedback["reason"] != "executed":
         lines.append(f"- 原因代码：{_text(feedback['reason'])}")
-    return ["\n".join(lines)]
+    return "\n".join(lines)
 
 
 def _interactions(state: _State, clickable: str) -> list[str]:

@@ -6,7 +6,7 @@ is immutable or copied. Texts are made by `render`, states by `observation`. No 
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -48,11 +48,15 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A page as it is shown: what its state has because of the page, to be copied, and its text."""
+    """A page as it is shown: what its state has because of the page, to be copied, and its text.
+
+    `encoded` is for a server: the page as bytes, made at most once.
+    """
 
     page: Page
     state: dict[str, Any]
     text: PageText
+    encoded: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

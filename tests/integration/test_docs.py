@@ -23,6 +23,8 @@ from shopsim_env.catalog import prices
 from shopsim_env.cli import build_parser
 from shopsim_env.contamination import MEANINGS
 from shopsim_env.release import layout, manifest
+from shopsim_env.server.operations import OPERATIONS
+from shopsim_env.server.problems import STATUSES
 from shopsim_env.shop.feedback import REASONS
 from shopsim_env.versions import VARIANT_PRICE_VERSION, component_versions
 
@@ -220,6 +222,14 @@ def test_training_page_names_every_kind_of_contamination() -> None:
 
 def test_runtime_page_names_every_feedback_reason() -> None:
     assert set(REASONS) <= named("runtime.md", "### Feedback reasons")
+
+
+def test_server_page_names_every_code_and_path() -> None:
+    text = (DOCS / "server.md").read_text(encoding="utf-8")
+    pool = "shopsim_env/pool"
+    codes = set(STATUSES) | set(raised_codes(f"{pool}/journal.py", f"{pool}/resuming.py"))
+    assert codes <= set(re.findall(r"`(\w+)`", text))
+    assert all(f"{entry.method} {entry.path}" in text for entry in OPERATIONS)
 
 
 def test_reward_page_names_every_price_code() -> None:

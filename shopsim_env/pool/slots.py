@@ -1,7 +1,7 @@
 """`EnvPool`: many episodes over one release in one process, stepped in batches.
 
 Belongs here: slots, groups with identical starts, batched reset and step. A slot belongs to whoever got its
-number until it is given back; leases that expire, tokens and waiting belong to the server.
+number until it is given back; leases that expire, fencing and waiting are in `leases`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -193,20 +193,7 @@ class EnvPool:
         try:
             return self._envs[slot].step(action)
         except SearchIndexError as error:
-            return Step(
-                observation="",
-                observation_state={},
-                reward=None,
-                terminated=False,
-                truncated=False,
-                done=False,
-                termination_reason=None,
-                action_feedback=None,
-                reward_detail={},
-                info={"error": error.code},
-                valid=False,
-                failure_kind="env_crash",
-            )
+            return crashed_step(error)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -224,3 +211,21 @@ class EnvPool:
         ended = [slot for slot in chosen if not self._running[slot]]
         if ended:
             raise EpisodeError(f"slots {ended}: the episode has ended; give the slot back", code="ended")
+
+
+def crashed_step(error: SearchIndexError) -> Step:
+    """The step of an episode whose release cannot be read: not valid, no reward, nothing counted."""
+    return Step(
+        observation="",
+        observation_state={},
+        reward=None,
+        terminated=False,
+        truncated=False,
+        done=False,
+        termination_reason=None,
+        action_feedback=None,
+        reward_detail={},
+        info={"error": error.code},
+        valid=False,
+        failure_kind="env_crash",
+    )

@@ -1,0 +1,478 @@
+"""The HTTP service under load, beside a server of the same framework that returns a constant.
+
+    python benchmarks/server.py [--seconds 10] [--rounds 3] [--minutes 10] [--only speed,half,soak,start]
+
+Server and player are processes of their own on loopback. Episodes are whole: reset, actions, release, with a
+request id for every action; one action in five is a search, and the queries repeat as those of rollouts do.
+
+speed   steps a second of one server process at `--connections`, in turns with two servers that return a
+constant as long as the real answers on average: bare ASGI and a Starlette route, both on uvicorn; ratios
+of the medians, and of the CPU time per request half    the same at half of that rate: p50 and p99 of every
+endpoint soak    `--concurrent` episodes over `--slots` slots for `--minutes`, every third one abandoned:
+lost slots,         memory, descriptors, threads start   from starting the process to the first answer and
+to the first page; private memory
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from episodes import machine, script
+
+from shopsim_env import ShopEnv, load_release
+
+HERE = Path(__file__).resolve()
+CONSTANTS = ("asgi", "starlette")
+FIGURES = (
+    "steps_per_s",
+    "requests_per_s",
+    "steps_per_server_cpu_s",
+    "server_cpu_us_per_request",
+    "player_cpu_share",
+)
+
+
+class Connection(asyncio.Protocol):
+    """One keep-alive connection with one request at a time."""
+
+    def __init__(self) -> None:
+        self.buffer = b""
+        self.need = 0
+        self.answer: asyncio.Future[tuple[int, bytes]] | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Keeps the transport."""
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Collects an answer."""
+        self.buffer = self.buffer + data if self.buffer else data
+        if not self.need:
+            end = self.buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            head = self.buffer[:end].lower()
+            at = head.index(b"content-length:") + 15
+            self.start = end + 4
+            self.need = self.start + int(head[at : at + 12].split(b"\r")[0])
+            self.status = int(head[9:12])
+        if len(self.buffer) >= self.need and self.answer is not None:
+            answer, body = self.answer, self.buffer[self.start : self.need]
+            self.buffer, self.need, self.answer = b"", 0, None
+            answer.set_result((self.status, body))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Fails the request that waits."""
+        if self.answer is not None:
+            self.answer.set_exception(error or ConnectionError("closed"))
+
+    def ask(self, method: str, path: str, body: bytes = b"") -> Awaitable[tuple[int, bytes]]:
+        """Sends a request; status and body."""
+        self.answer = asyncio.get_running_loop().create_future()
+        kind = "content-type: application/json\r\n" if body else ""
+        head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{kind}content-length: {len(body)}\r\n\r\n"
+        self.transport.write(head.encode() + body)
+        return self.answer
+
+
+class Player:
+    """Plays episodes over connections and keeps the time."""
+
+    def __init__(self, port: int, scripts: list[list[Any]]) -> None:
+        self.port = port
+        self.scripts = scripts
+        self.times: dict[str, list[float]] = defaultdict(list)
+        self.bytes = 0
+        self.errors: dict[str, int] = defaultdict(int)
+        self.pace: Callable[[], Awaitable[None]] | None = None
+
+    async def connect(self) -> Connection:
+        """A new connection."""
+        loop = asyncio.get_running_loop()
+        return (await loop.create_connection(Connection, "127.0.0.1", self.port))[1]
+
+    async def ask(self, wire: Connection, name: str, method: str, path: str, body: bytes = b"") -> bytes:
+        """One request, timed."""
+        if self.pace is not None:
+            await self.pace()
+        begin = time.perf_counter()
+        status, answer = await wire.ask(method, path, body)
+        self.times[name].append(time.perf_counter() - begin)
+        self.bytes += len(answer)
+        if status != 200:
+            self.errors[f"{name} {status}"] += 1
+        return answer
+
+    async def episode(self, wire: Connection, number: int, *, leave_after: int | None = None) -> None:
+        """A whole episode, or its first actions."""
+        task, actions = self.scripts[number % len(self.scripts)]
+        body = json.dumps({"task_id": task, "wait_s": 600}).encode()
+        opened = json.loads(await self.ask(wire, "reset", "POST", "/v1/episodes", body))
+        path = f"/v1/episodes/{opened['lease_id']}"
+        for count, action in enumerate(actions):
+            if count == leave_after:
+                return
+            step = {"action": action, "fence": opened["fence"], "request_id": str(count)}
+            await self.ask(wire, "step", "POST", f"{path}/step", json.dumps(step).encode())
+        await self.ask(wire, "release", "DELETE", path)
+
+    async def until(self, end: float, first: int, stride: int, *, abandon: bool) -> None:
+        """Episodes until `end`, every third one left when told so."""
+        wire = await self.connect()
+        draws = random.Random(first)  # noqa: S311
+        number = first
+        while time.monotonic() < end:
+            leave = draws.randrange(4) if abandon and draws.randrange(3) == 0 else None
+            await self.episode(wire, number, leave_after=leave)
+            if leave is not None:
+                wire.transport.close()
+                wire = await self.connect()
+            number += stride
+        wire.transport.close()
+
+    def pace_at(self, rate: float) -> None:
+        """Spreads requests evenly at `rate` a second over all connections."""
+        due = time.perf_counter()
+
+        async def pace() -> None:
+            nonlocal due
+            due = max(due + 1 / rate, time.perf_counter() - 0.01)
+            delay = due - time.perf_counter()
+            if delay > 0:
+                await asyncio.sleep(delay)
+
+        self.pace = pace
+
+
+def play(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The player process: figures of `--seconds` of play."""
+    scripts = json.loads(Path(arguments.scripts).read_text(encoding="utf-8"))
+    player = Player(arguments.port, scripts)
+    if arguments.rate:
+        player.pace_at(arguments.rate)
+
+    async def all_of_them() -> None:
+        end = time.monotonic() + arguments.seconds
+        count = arguments.connections
+        await asyncio.gather(
+            *(player.until(end, number, count, abandon=arguments.abandon) for number in range(count))
+        )
+
+    begin, cpu = time.monotonic(), time.process_time()
+    try:
+        import uvloop
+
+        uvloop.run(all_of_them())
+    except ImportError:
+        asyncio.run(all_of_them())
+    seconds = time.monotonic() - begin
+    requests = sum(map(len, player.times.values()))
+    return {
+        "seconds": seconds,
+        "requests": requests,
+        "steps": len(player.times["step"]),
+        "steps_per_s": len(player.times["step"]) / seconds,
+        "requests_per_s": requests / seconds,
+        "mean_bytes": player.bytes / max(1, requests),
+        "player_cpu_share": (time.process_time() - cpu) / seconds,
+        "errors": dict(player.errors),
+        "ms": {
+            name: {
+                "p50": round(1e3 * quantile(times, 0.5), 2),
+                "p99": round(1e3 * quantile(times, 0.99), 2),
+                "max": round(1e3 * max(times), 1),
+            }
+            for name, times in player.times.items()
+        },
+    }
+
+
+def quantile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+async def constant(_scope: Any, receive: Any, send: Any) -> None:
+    """The least that an ASGI server can do: read the body, answer with the same bytes."""
+    await receive()
+    body = BODY
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+BODY = b""
+
+
+def starlette_constant() -> Any:
+    """The same answer from a Starlette route."""
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    async def answer(request: Request) -> Response:
+        await request.body()
+        return Response(BODY, media_type="application/json")
+
+    return Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST", "DELETE"])])
+
+
+def serve_constant(name: str, port: int, size: int) -> None:
+    """Serves one of `CONSTANTS`."""
+    import uvicorn
+
+    global BODY
+    head = json.dumps({"lease_id": "x" * 32, "fence": 1, "pad": ""}).encode()
+    BODY = head[:-2] + b"a" * max(0, size - len(head)) + head[-2:]
+    uvicorn.run(
+        constant if name == "asgi" else starlette_constant(),
+        port=port,
+        loop="uvloop",
+        http="httptools",
+        lifespan="off",
+        ws="none",
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        date_header=False,
+    )
+
+
+@contextmanager
+def process(command: list[str], port: int, path: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server process that answers on `path`; ended by SIGTERM."""
+    found = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(port, path)
+        yield found
+    finally:
+        found.send_signal(signal.SIGTERM)
+        found.wait(timeout=60)
+
+
+def shop(port: int, *options: str) -> list[str]:
+    code = "import sys; from shopsim_env.cli import main; sys.exit(main())"
+    return ["-c", code, "serve", "--port", str(port), "--log-level", "error", "--drain", "1", *options]
+
+
+def ask(port: int, method: str, path: str, body: bytes = b"") -> Any:
+    """One request on a connection of its own; None without an answer."""
+    kind = "content-type: application/json\r\n" if body else ""
+    head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n{kind}"
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+            wire.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+            data = b"".join(iter(lambda: wire.recv(65_536), b""))
+    except OSError:
+        return None
+    return json.loads(data.partition(b"\r\n\r\n")[2] or b"null")
+
+
+def wait_for(port: int, path: str) -> None:
+    end = time.monotonic() + 60
+    while ask(port, "GET", path) is None:
+        if time.monotonic() > end:
+            raise SystemExit(f"no answer on port {port}")
+        time.sleep(0.002)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def facts_of(pid: int) -> dict[str, float]:
+    """Memory (MB), descriptors, threads and CPU seconds of a process (Linux)."""
+    folder = Path(f"/proc/{pid}")
+    rollup = (folder / "smaps_rollup").read_text()
+    sizes = {line.split(":")[0]: int(line.split()[1]) for line in rollup.splitlines()[1:]}
+    # Nanoseconds on a processor, of the only thread.
+    cpu = int((folder / "schedstat").read_text().split()[0])
+    return {
+        "resident_mb": round(sizes["Rss"] / 1024, 1),
+        "private_mb": round((sizes["Private_Clean"] + sizes["Private_Dirty"]) / 1024, 1),
+        "descriptors": len(list((folder / "fd").iterdir())),
+        "threads": len(list((folder / "task").iterdir())),
+        "cpu_s": cpu / 1e9,
+    }
+
+
+class Bench:
+    """All parts, over one release and one list of scripts."""
+
+    def __init__(self, arguments: argparse.Namespace, scripts: Path) -> None:
+        self.arguments = arguments
+        self.scripts = scripts
+        self.release = ["--release", arguments.release] if arguments.release else []
+
+    def player(self, port: int, seconds: float, connections: int, *more: str) -> Any:
+        """Figures of a player process."""
+        command = [sys.executable, str(HERE), "--player", "--port", str(port), "--scripts", str(self.scripts)]
+        command += ["--seconds", str(seconds), "--connections", str(connections), *more]
+        done = subprocess.run(command, check=True, capture_output=True)
+        return json.loads(done.stdout)
+
+    def measured(self, pid: int, port: int, seconds: float, *more: str) -> dict[str, Any]:
+        """The same with the CPU time of the server."""
+        before = facts_of(pid)["cpu_s"]
+        found = self.player(port, seconds, self.arguments.connections, *more)
+        used = facts_of(pid)["cpu_s"] - before
+        found["server_cpu_us_per_request"] = 1e6 * used / found["requests"]
+        found["steps_per_server_cpu_s"] = found["steps"] / used
+        return dict(found)
+
+    def speed(self) -> dict[str, Any]:
+        """Ours beside the constant servers, in turns."""
+        rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        ports = {name: free_port() for name in ("server", *CONSTANTS)}
+        slots = str(max(64, self.arguments.connections))
+        with ExitStack() as running:
+            command = shop(ports["server"], "--slots", slots, *self.release)
+            servers = {"server": running.enter_context(process(command, ports["server"], "/healthz"))}
+            size = int(self.player(ports["server"], 3, self.arguments.connections)["mean_bytes"])
+            for name in CONSTANTS:
+                command = [str(HERE), "--constant", name, "--size", str(size), "--port", str(ports[name])]
+                servers[name] = running.enter_context(process(command, ports[name], "/"))
+            for _ in range(self.arguments.rounds):
+                for name, server in servers.items():
+                    rows[name].append(self.measured(server.pid, ports[name], self.arguments.seconds))
+            memory = facts_of(servers["server"].pid)
+        figures = {
+            figure: {name: statistics.median(row[figure] for row in found) for name, found in rows.items()}
+            for figure in FIGURES
+        }
+        rate, cpu = figures["requests_per_s"], figures["server_cpu_us_per_request"]
+        return {
+            "mean_bytes": size,
+            **figures,
+            "ratio_of_rate": {name: rate["server"] / rate[name] for name in CONSTANTS},
+            "ratio_of_cpu": {name: cpu[name] / cpu["server"] for name in CONSTANTS},
+            "ms": rows["server"][-1]["ms"],
+            "errors": rows["server"][-1]["errors"],
+            "memory_after": memory,
+        }
+
+    def half(self, rate: float) -> dict[str, Any]:
+        """Times at half of the rate."""
+        port = free_port()
+        with process(shop(port, *self.release), port, "/healthz"):
+            self.player(port, 3, self.arguments.connections)
+            return dict(
+                self.player(port, self.arguments.seconds, self.arguments.connections, "--rate", str(rate / 2))
+            )
+
+    def soak(self) -> dict[str, Any]:
+        """Memory, descriptors, threads and slots over time."""
+        port, slots = free_port(), self.arguments.slots
+        options = ("--slots", str(slots), "--lease-ttl", "2", *self.release)
+        marks = []
+        with process(shop(port, *options), port, "/healthz") as server:
+            seconds = 60 * self.arguments.minutes / 10
+            totals: dict[str, Any] = {"steps": 0, "errors": {}}
+            for _ in range(10):
+                found = self.player(port, seconds, self.arguments.concurrent, "--abandon")
+                totals["steps"] += found["steps"]
+                for name, count in found["errors"].items():
+                    totals["errors"][name] = totals["errors"].get(name, 0) + count
+                marks.append({**facts_of(server.pid), "steps_per_s": round(found["steps_per_s"])})
+            time.sleep(3)
+            health = ask(port, "GET", "/healthz")
+        return {
+            "minutes": self.arguments.minutes,
+            "concurrent": self.arguments.concurrent,
+            "slots": slots,
+            **totals,
+            "lost_slots": slots - health["free_slots"],
+            "ms": found["ms"],
+            "marks": marks,
+        }
+
+    def start(self) -> dict[str, Any]:
+        """Times from the start of the process."""
+        first, page, memory = [], [], {}
+        task = json.loads(self.scripts.read_text(encoding="utf-8"))[0][0]
+        for _ in range(max(3, self.arguments.rounds)):
+            port = free_port()
+            begin = time.monotonic()
+            with process(shop(port, *self.release), port, "/healthz") as server:
+                first.append(time.monotonic() - begin)
+                ask(port, "POST", "/v1/episodes", json.dumps({"task_id": task}).encode())
+                page.append(time.monotonic() - begin)
+                memory = facts_of(server.pid)
+        return {"first_answer_s": min(first), "first_page_s": min(page), "memory_at_start": memory}
+
+
+def write_scripts(release: str | None, path: Path) -> None:
+    """Scripts with one search in five actions."""
+    with load_release(release) as opened:
+        env = ShopEnv(opened)
+        tasks = list(opened.tasks)
+        every = max(1, len(tasks) // 200)
+        scripts = [script(env, task, number) for number, task in enumerate(tasks[::every][:200])]
+    path.write_text(json.dumps(scripts), encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--release", help="release folder (default: the sample)")
+    parser.add_argument("--seconds", type=float, default=10, help="length of a round (default 10)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=10, help="length of the soak (default 10)")
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--concurrent", type=int, default=256)
+    parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--only", default="speed,half,soak,start")
+    parser.add_argument("--json", action="store_true")
+    for hidden in ("--player", "--abandon"):
+        parser.add_argument(hidden, action="store_true", help=argparse.SUPPRESS)
+    for hidden in ("--port", "--size"):
+        parser.add_argument(hidden, type=int, help=argparse.SUPPRESS)
+    for hidden in ("--scripts", "--constant"):
+        parser.add_argument(hidden, help=argparse.SUPPRESS)
+    parser.add_argument("--rate", type=float, default=0.0, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.constant is not None:
+        serve_constant(arguments.constant, arguments.port, arguments.size)
+    elif arguments.player:
+        print(json.dumps(play(arguments)))
+    else:
+        print(json.dumps(report_of(arguments), indent=None if arguments.json else 1))
+    return 0
+
+
+def report_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The parts that are wanted."""
+    wanted = arguments.only.split(",")
+    with tempfile.TemporaryDirectory() as folder:
+        scripts = Path(folder) / "scripts.json"
+        write_scripts(arguments.release, scripts)
+        bench = Bench(arguments, scripts)
+        report: dict[str, Any] = {"machine": machine()}
+        if "speed" in wanted or "half" in wanted:
+            report["speed"] = bench.speed()
+        if "half" in wanted:
+            report["half"] = bench.half(report["speed"]["requests_per_s"]["server"])
+        if "soak" in wanted:
+            report["soak"] = bench.soak()
+        if "start" in wanted:
+            report["start"] = bench.start()
+    return report
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

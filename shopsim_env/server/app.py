@@ -1,0 +1,208 @@
+"""The ASGI application: guard, routes, and a short way for what comes most.
+
+Belongs here: from a scope to an endpoint. Starlette routes everything but reset, step and release, which are
+nearly all of the traffic (docs/server.md has the measurement).
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.routing import BaseRoute, Route, Router
+
+from shopsim_env.server import bodies
+from shopsim_env.server.fields import Field, Number, Text, read_fields
+from shopsim_env.server.guard import Guard, Headers
+from shopsim_env.server.http import (
+    Bodies,
+    Receive,
+    Scope,
+    Send,
+    refusal,
+    send_bytes,
+    send_json,
+    send_problem,
+)
+from shopsim_env.server.metrics import Metrics
+from shopsim_env.server.openapi import document
+from shopsim_env.server.operations import OPERATIONS, Call, Operation
+from shopsim_env.server.problems import ProblemError
+from shopsim_env.server.service import ClientGoneError, Service
+from shopsim_env.shop.served import encode
+
+# Reset, step and release: nearly all of the traffic, found without Starlette's list of routes.
+_FRONT = re.compile(rf"/v1/episodes(?:/({bodies.LEASE_PATTERN})(/step)?)?", re.ASCII)
+_FRONT_OPERATIONS = {
+    (operation.method, "{lease_id}" in operation.path, operation.path.endswith("/step")): operation
+    for operation in OPERATIONS
+    if operation.name in ("reset", "step", "release")
+}
+_LEASE = Text(about="lease id", required=True, pattern=bodies.LEASE_PATTERN, longest=128)
+
+
+class App:
+    """One server's ASGI application.
+
+    Args:
+        service: What the endpoints do.
+        guard: Who may ask.
+    """
+
+    def __init__(self, service: Service, guard: Guard) -> None:
+        self.service = service
+        self.guard = guard
+        self.metrics = Metrics(service.pool)
+        self.bodies = Bodies()
+        by_path: dict[str, list[Operation]] = {}
+        for operation in OPERATIONS:
+            by_path.setdefault(operation.path, []).append(operation)
+        self._router = Router(
+            [
+                *(Route(path, _Endpoint(self, found)) for path, found in by_path.items()),
+                Route("/openapi.json", _Page(lambda: (encode(document()), b"application/json"))),
+                Route("/metrics", _Page(self.metrics.page)),
+            ],
+            redirect_slashes=False,
+            default=_not_found,
+        )
+
+    def add(self, routes: Iterable[BaseRoute]) -> None:
+        """Adds Starlette routes behind the same guard."""
+        self._router.routes.extend(routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] == "lifespan":
+            return
+        if scope["type"] != "http":
+            raise RuntimeError(f"expected a request, found {scope['type']!r}")
+        headers: Headers = dict(scope["headers"])
+        match = _FRONT.fullmatch(scope["path"])
+        operation = match and _FRONT_OPERATIONS.get((scope["method"], bool(match[1]), bool(match[2])))
+        try:
+            self.guard.check(headers)
+        except ProblemError as problem:
+            self.metrics.refused(problem.code)
+            await send_problem(send, problem)
+            return
+        if match and operation:
+            await self.run(operation, match[1] or "", headers, scope, receive, send)
+        else:
+            await self._router(scope, receive, send)
+
+    async def run(
+        self,
+        operation: Operation,
+        lease_id: str,
+        headers: Headers,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Runs one operation and sends its answer or its refusal."""
+        begin = time.perf_counter()
+        try:
+            if operation.admin:
+                self.guard.check_admin(headers)
+            call = await self._call(operation, lease_id, headers, scope, receive)
+            answer = await operation.handler(self.service, call)
+            body = answer if isinstance(answer, bytes) else encode(answer)
+        except ClientGoneError:
+            return
+        except Exception as error:
+            problem = refusal(error)
+            self.metrics.refused(problem.code)
+            await send_problem(send, problem)
+        else:
+            self.metrics.answered(operation.name, time.perf_counter() - begin)
+            await send_json(send, body)
+
+    async def _call(
+        self, operation: Operation, lease_id: str, headers: Headers, scope: Scope, receive: Receive
+    ) -> Call:
+        fields: dict[str, Any] = {}
+        if operation.body is not None:
+            fields = read_fields(operation.body, await self.bodies.read(receive, headers), "body")
+        if fields.get("private"):
+            self.guard.check_admin(headers)
+        query = read_query(operation.query, scope["query_string"])
+        return Call(lease_id, fields, query, lambda: gone(receive))
+
+
+class _Endpoint:
+    """Every operation of one path."""
+
+    def __init__(self, app: App, operations: list[Operation]) -> None:
+        self._app = app
+        self._by_method = {operation.method: operation for operation in operations}
+        if "GET" in self._by_method:
+            self._by_method["HEAD"] = self._by_method["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        operation = self._by_method.get(scope["method"])
+        if operation is None:
+            await send_problem(send, method_not_allowed(self._by_method))
+            return
+        lease_id = scope["path_params"].get("lease_id", "")
+        if lease_id:
+            try:
+                _LEASE.check("lease_id", lease_id)
+            except ProblemError as problem:
+                await send_problem(send, problem)
+                return
+        await self._app.run(operation, lease_id, dict(scope["headers"]), scope, receive, send)
+
+
+class _Page:
+    """Something to read that is no operation: its bytes and media type."""
+
+    def __init__(self, make: Callable[[], tuple[bytes, bytes]]) -> None:
+        self._make = make
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            await send_problem(send, method_not_allowed({"GET": None}))
+            return
+        await send_bytes(send, *self._make())
+
+
+async def _not_found(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await send_problem(
+        send, ProblemError("there is nothing here; /openapi.json lists what there is", code="not_found")
+    )
+
+
+def method_not_allowed(methods: Mapping[str, object]) -> ProblemError:
+    """A request with a method that the path does not have."""
+    allowed = ", ".join(sorted(methods))
+    return ProblemError(
+        f"method: expected one of {allowed}", code="method_not_allowed", headers=(("allow", allowed),)
+    )
+
+
+def read_query(fields: Mapping[str, Field], query: bytes) -> dict[str, Any]:
+    """Checked fields of a query string; numbers are read from their digits.
+
+    Raises:
+        ProblemError: as `read_fields`.
+    """
+    if not fields:
+        return {}
+    pairs = parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True)
+    if len(dict(pairs)) != len(pairs):
+        raise ProblemError("query: expected every name once", code="out_of_range")
+    values: dict[str, Any] = dict(pairs)
+    for name, field in fields.items():
+        text = values.get(name)
+        if isinstance(field, Number) and text is not None and re.fullmatch(r"-?\d{1,20}", text, re.ASCII):
+            values[name] = int(text)
+    return read_fields(fields, values, "query")
+
+
+async def gone(receive: Receive) -> None:
+    """Returns when the client has hung up."""
+    while (await receive())["type"] != "http.disconnect":
+        await asyncio.sleep(0)

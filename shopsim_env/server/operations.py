@@ -1,0 +1,265 @@
+"""The table of `/v1`: method, path, fields, answer and refusals of every operation, and what runs it.
+
+Belongs here: the table. Routing and the OpenAPI document are both made from it, so they agree.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shopsim_env.server import bodies
+from shopsim_env.server.fields import Field, Number, Text
+from shopsim_env.server.service import Gone, Service
+
+BODY_CODES: Final = (
+    "invalid_json",
+    "duplicate_key",
+    "not_finite",
+    "too_deep",
+    "body_timeout",
+    "body_too_large",
+    "unsupported_media_type",
+    "unsupported_encoding",
+    "wrong_type",
+    "missing_field",
+    "unknown_field",
+    "out_of_range",
+)
+_START_CODES = (
+    *("unknown_task", "unknown_split", "empty_split", "no_task", "task_and_split", "no_seed"),
+    *(
+        "admin_only",
+        "superseded",
+        "request_id_reused",
+        "capacity",
+        "queue_full",
+        "stopping",
+        "journal_failed",
+    ),
+    *("usage_error", "search_index_error"),
+)
+_LEASE_CODES = ("lease_lost", "stale_fence", "busy", "journal_failed", "search_index_error")
+_QUERY_CODES = ("wrong_type", "out_of_range", "unknown_field")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: the lease in its path, checked fields of body and query, whether it is the admin's."""
+
+    lease_id: str
+    fields: dict[str, Any]
+    query: dict[str, Any]
+    gone: Gone
+
+
+Handler = Callable[[Service, Call], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row of the table. `answer` names a schema; a handler may answer with JSON bytes of its own."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    answer: str
+    handler: Handler
+    body: Mapping[str, Field] | None = None
+    example: str = ""
+    query: Mapping[str, Field] = field(default_factory=dict)
+    codes: tuple[str, ...] = ()
+    admin: bool = False
+
+    @property
+    def all_codes(self) -> tuple[str, ...]:
+        """Every code that the operation may answer with, but `internal`."""
+        found = ["unauthorized", "forbidden_host", "forbidden_origin", *self.codes]
+        if self.body is not None:
+            found += BODY_CODES
+        if self.query:
+            found += _QUERY_CODES
+        if self.admin:
+            found.append("admin_only")
+        return tuple(dict.fromkeys(found))
+
+
+async def _reset(service: Service, call: Call) -> Any:
+    return await service.reset(call.fields, call.gone)
+
+
+async def _group(service: Service, call: Call) -> Any:
+    return await service.group(call.fields, call.gone)
+
+
+async def _step(service: Service, call: Call) -> Any:
+    return service.step(call.lease_id, call.fields)
+
+
+async def _terminate(service: Service, call: Call) -> Any:
+    return service.terminate(call.lease_id, call.fields)
+
+
+async def _look(service: Service, call: Call) -> Any:
+    return service.look(call.lease_id)
+
+
+async def _give_back(service: Service, call: Call) -> Any:
+    return service.give_back(call.lease_id, call.query["fence"])
+
+
+async def _heartbeat(service: Service, call: Call) -> Any:
+    return service.heartbeat(call.lease_id, call.fields)
+
+
+async def _take_over(service: Service, call: Call) -> Any:
+    return service.take_over(call.lease_id)
+
+
+async def _trace(service: Service, call: Call) -> Any:
+    return service.trace(call.lease_id)
+
+
+async def _give_back_all(service: Service, _: Call) -> Any:
+    return service.give_back_all()
+
+
+async def _about(service: Service, _: Call) -> Any:
+    return service.about()
+
+
+async def _tasks(service: Service, call: Call) -> Any:
+    return service.tasks(call.query)
+
+
+async def _health(service: Service, _: Call) -> Any:
+    return service.health()
+
+
+_LEASE = "/v1/episodes/{lease_id}"
+_FENCE_QUERY: dict[str, Field] = {
+    "fence": Number(about="refused unless it is the current one", least=0, most=2**63 - 1, nullable=True)
+}
+_TASKS_QUERY: dict[str, Field] = {
+    "split": Text(about="only tasks of this split", longest=200, nullable=True),
+    "offset": Number(about="tasks to leave out in front", least=0, most=2**31, default=0),
+    "limit": Number(about="tasks at most", least=1, most=1_000, default=100),
+}
+
+OPERATIONS: Final = (
+    Operation(
+        "reset",
+        "POST",
+        "/v1/episodes",
+        "Start an episode, waiting for a slot",
+        "Episode",
+        _reset,
+        bodies.RESET,
+        "reset",
+        codes=_START_CODES,
+    ),
+    Operation(
+        "step",
+        "POST",
+        f"{_LEASE}/step",
+        "Play one action",
+        "Step",
+        _step,
+        bodies.STEP,
+        "step",
+        codes=(*_LEASE_CODES, "ended", "unrecordable_action"),
+    ),
+    Operation(
+        "terminate",
+        "POST",
+        f"{_LEASE}/terminate",
+        "End an episode from outside; the lease stays",
+        "Step",
+        _terminate,
+        bodies.TERMINATE,
+        "terminate",
+        codes=(*_LEASE_CODES, "ended"),
+    ),
+    Operation(
+        "look",
+        "GET",
+        _LEASE,
+        "The episode as it stands; renews the lease",
+        "EpisodeNow",
+        _look,
+        codes=_LEASE_CODES,
+    ),
+    Operation(
+        "release",
+        "DELETE",
+        _LEASE,
+        "Release a lease; harmless when it is gone",
+        "Released",
+        _give_back,
+        query=_FENCE_QUERY,
+        codes=("stale_fence",),
+    ),
+    Operation(
+        "heartbeat",
+        "POST",
+        f"{_LEASE}/heartbeat",
+        "Renew a lease",
+        "Lease",
+        _heartbeat,
+        bodies.HEARTBEAT,
+        "heartbeat",
+        codes=("lease_lost", "stale_fence"),
+    ),
+    Operation(
+        "take_over",
+        "POST",
+        f"{_LEASE}/takeover",
+        "New fencing number: the former holder is shut out",
+        "EpisodeNow",
+        _take_over,
+        bodies.TAKE_OVER,
+        "take_over",
+        codes=("lease_lost", "journal_failed"),
+    ),
+    Operation(
+        "trace",
+        "GET",
+        f"{_LEASE}/trace",
+        "The episode so far as one line of shopsim-trace-v1",
+        "Trace",
+        _trace,
+        codes=("lease_lost", "search_index_error"),
+    ),
+    Operation(
+        "group",
+        "POST",
+        "/v1/groups",
+        "Start n episodes with identical starts",
+        "Group",
+        _group,
+        bodies.GROUP,
+        "group",
+        codes=(*_START_CODES, "group_too_large"),
+    ),
+    Operation(
+        "release_all",
+        "DELETE",
+        "/v1/episodes",
+        "Release every lease (admin token)",
+        "ReleasedAll",
+        _give_back_all,
+        admin=True,
+    ),
+    Operation("release_info", "GET", "/v1/release", "What is served", "ReleaseInfo", _about),
+    Operation(
+        "tasks",
+        "GET",
+        "/v1/tasks",
+        "Task ids and labels, a page at a time",
+        "Tasks",
+        _tasks,
+        query=_TASKS_QUERY,
+        codes=("unknown_split",),
+    ),
+    Operation("health", "GET", "/healthz", "Readiness and load", "Health", _health),
+)

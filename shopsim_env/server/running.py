@@ -1,0 +1,140 @@
+"""One server process: uvicorn on a socket, the sweep of leases, an orderly end.
+
+Belongs here: the life of the process. What is served is in `app`.
+"""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import uvicorn
+
+from shopsim_env.errors import UsageError
+from shopsim_env.server.app import App
+
+LOG = logging.getLogger("shopsim_env.server")
+SWEEP_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the server ends: `park` keeps live episodes for a restart, else they may go on for `drain_s`."""
+
+    park: bool
+    drain_s: float
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0 takes a free one.
+
+    Raises:
+        UsageError: the address cannot be had (code `address_unusable`).
+    """
+    if not 0 <= port <= 65_535:
+        raise UsageError(f"port: expected 0 to 65535, found {port}", code="address_unusable")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        # Accepted sockets inherit it; without it every answer waits 40 ms for an acknowledgement.
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise UsageError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}; choose another with --port",
+            code="address_unusable",
+        ) from error
+    return found
+
+
+def run(app: App, bound: socket.socket, ending: Ending, started: Callable[[], None]) -> None:
+    """Serves until SIGTERM or SIGINT, then ends in order. `started` is called when requests are taken."""
+    config = uvicorn.Config(
+        app,
+        loop="auto",
+        http="auto",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=10,
+    )
+    # What is there now stays: the collector need not look at it again, and new garbage is mostly young.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 50, 50)
+    server = _Server(config, app, ending, started)
+    server.run(sockets=[bound])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn with a sweep, and an end that thinks of episodes first."""
+
+    def __init__(self, config: uvicorn.Config, app: App, ending: Ending, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._service = app.service
+        self._ending = ending
+        self._started = started
+        self._stops = 0
+
+    async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
+        """As uvicorn; then the sweep begins."""
+        await super().startup(sockets)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        self._sweeper = asyncio.ensure_future(self._sweep())
+        self._started()
+
+    async def shutdown(self, sockets: "list[socket.socket] | None" = None) -> None:
+        """As uvicorn; the sweep ends."""
+        self._sweeper.cancel()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are ours."""
+        yield
+
+    def _stop(self) -> None:
+        """First signal: no new episodes, then the end. Second signal: the end now."""
+        self._stops += 1
+        self._service.ready = False
+        self._service.pool.stop()
+        if self._stops > 1 or self._ending.park:
+            self.should_exit = True
+        else:
+            facts = {"running_episodes": self._service.pool.running, "drain_s": self._ending.drain_s}
+            LOG.info("stopping", extra={"facts": facts})
+            self._drainer = asyncio.ensure_future(self._drain())
+
+    async def _drain(self) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._ending.drain_s
+        while self._service.pool.running and loop.time() < end:
+            await asyncio.sleep(SWEEP_S)
+        self.should_exit = True
+
+    async def _sweep(self) -> None:
+        pool = self._service.pool
+        expired = 0
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            pool.sweep()
+            self._app.bodies.sweep()
+            if pool.counters.expired != expired:
+                facts = {"leases": pool.counters.expired - expired, "free_slots": pool.free_slots}
+                expired = pool.counters.expired
+                LOG.warning("leases expired", extra={"facts": facts})
