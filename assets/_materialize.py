@@ -162,7 +162,7 @@ def table(rows: Sequence[Mapping[str, Any]], limit: int = PREVIEW_ROWS) -> str:
 
 def bar_chart(title: str, bars: Mapping[str, float]) -> str:
     """A horizontal bar chart as Markdown with an inline SVG, so that it shows offline and in any script."""
-    names = list(reversed(bars))
+    names = list(bars)[::-1]
     chart = pygal.HorizontalBar(
         title=title,
         style=_STYLE,
