@@ -13,6 +13,7 @@ from shopsim_env import ShopEnv
 from shopsim_env.versions import component_versions
 
 Agent = Callable[[Any, list[dict[str, Any]]], dict[str, Any]]
+USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "reasoning_tokens": 5, "total_tokens": 120}
 ZERO = dict.fromkeys(("r_loose", "r_strict", "r_success", "r_type", "r_att", "r_option", "r_price"), 0)
 
 
@@ -93,12 +94,7 @@ def _step(number, text, state, tools, action, step, reasoning) -> dict[str, Any]
             "reasoning": reasoning,
             "tool_calls": [{"id": f"call-{number}", "type": "function", "function": action}],
             "finish_reason": "tool_calls",
-            "usage": {
-                "prompt_tokens": 100,
-                "completion_tokens": 20,
-                "reasoning_tokens": 5,
-                "total_tokens": 120,
-            },
+            "usage": USAGE,
             "latency_ms": 12.5,
             "protocol_error": None,
         },
@@ -117,11 +113,13 @@ def _step(number, text, state, tools, action, step, reasoning) -> dict[str, Any]
 
 
 def failed(
-    task_id: int, sample_id: int, kind: str = "transport", message: str = "no answer"
+    release: str, task_id: int, sample_id: int, kind: str = "transport", message: str = "no answer"
 ) -> dict[str, Any]:
     """An episode that broke before its end."""
     return {
-        **made_up(task_id, sample_id, "0" * 64, random.Random(0)),
+        **next(many(1, release)),
+        "episode_id": f"task-{task_id:06d}__sample-{sample_id:03d}",
+        "job": {"task_id": task_id, "sample_id": sample_id, "seed": 0, "split": None},
         "status": "failed",
         "final": None,
         "error": {"stage": "model", "type": kind, "message": message},
@@ -135,7 +133,7 @@ def made_up(task_id: int, sample_id: int, release: str, draw: random.Random) -> 
     step = {
         "observation": "页面：搜索首页\n" + "一" * 200,
         "model": {
-            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            "usage": USAGE,
             "reasoning": "想" * 80,
         },
         "action": "search[杯]",
@@ -156,7 +154,7 @@ def made_up(task_id: int, sample_id: int, release: str, draw: random.Random) -> 
 
 
 def many(count: int, release: str = "0" * 64, seed: int = 1, samples: int = 4) -> Iterator[dict[str, Any]]:
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311
     for number in range(count):
         yield made_up(number // samples, number % samples, release, draw)
 
