@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from assets._failures import intended_failures
+from assets._recipe import recipe
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.paths import DATA
 from pipelines.resources.workspace import Workspace
@@ -30,14 +31,15 @@ OWNERS = ["team:shopsim-data"]
 class Facts:
     """What a stage says about its artifact, besides its bytes.
 
-    `rows` is the number of records; `numbers` are shown one by one; `preview` is a bounded table; `bars` are
-    charts: title -> label -> count; `columns` name the fields of a record and their types (parquet files
-    name their own).
+    `rows` is the number of records; `numbers` are shown one by one; `preview` is a table, of which
+    `preview_rows` are shown; `bars` are charts: title -> label -> count; `columns` name the fields of a
+    record and their types (parquet files name their own).
     """
 
     rows: int
     numbers: Mapping[str, Any] = field(default_factory=dict)
     preview: Sequence[Mapping[str, Any]] = ()
+    preview_rows: int = PREVIEW_ROWS
     bars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
 
@@ -50,8 +52,11 @@ def materialize(
     writer: Callable[[Path], Facts],
     *,
     parents: Iterable[str] = (),
+    volatile: bool = False,
 ) -> dg.MaterializeResult:
     """Writes one artifact through the store and reports it; the data version is its SHA-256.
+
+    Nothing is written when code, settings and inputs are those of the present file and its hash is right.
 
     Args:
         workspace: Where to write.
@@ -60,10 +65,17 @@ def materialize(
         code_version: The asset's code version.
         writer: Fills the path that it is given and says what it wrote.
         parents: Names of the assets that were read.
+        volatile: Always write: the stage reads something that the workspace does not hand out.
     """
-    started = time.perf_counter()
-    facts: list[Facts] = []
+    started, parents = time.perf_counter(), tuple(parents)
+    code = recipe(writer.__module__, writer.__qualname__.split(".")[0])
     with intended_failures():
+        kept = None if volatile or workspace.rerun else workspace.memos.recall(asset, code)
+        artifact = kept and workspace.store.unchanged(asset, kept["sha256"], code_version, parents)
+        if kept and artifact:
+            return _result(workspace, artifact, dg.deserialize_value(kept["metadata"], dict), started, True)
+        workspace.memos.forget(asset)
+        facts: list[Facts] = []
         artifact = workspace.store.write(
             asset,
             filename,
@@ -71,19 +83,31 @@ def materialize(
             code_version=code_version,
             parents=parents,
         )
+    metadata = _metadata(workspace, artifact, facts[0])
+    kept = {"sha256": artifact.sha256, "metadata": dg.serialize_value(metadata)}
+    workspace.memos.keep(asset, code, workspace.reads, kept)
+    return _result(workspace, artifact, metadata, started, False)
+
+
+def _result(
+    workspace: Workspace, artifact: Artifact, metadata: Mapping[str, Any], started: float, unchanged: bool
+) -> dg.MaterializeResult:
     seconds = round(time.perf_counter() - started, 3)
-    announce(workspace, artifact.asset, facts[0].rows, artifact.sha256, seconds)
+    announce(workspace, artifact.asset, metadata["dagster/row_count"], artifact.sha256, seconds, unchanged)
     return dg.MaterializeResult(
-        asset_key=dg.AssetKey(asset.split("/")),
+        asset_key=dg.AssetKey(artifact.asset.split("/")),
         data_version=dg.DataVersion(artifact.sha256),
-        metadata={**_metadata(workspace, artifact, facts[0]), "seconds": seconds},
+        metadata={**metadata, "seconds": seconds, "unchanged": unchanged},
     )
 
 
-def announce(workspace: Workspace, asset: str, rows: int, sha256: str, seconds: float) -> None:
+def announce(
+    workspace: Workspace, asset: str, rows: int, sha256: str, seconds: float, unchanged: bool
+) -> None:
     """Shows a finished stage on a terminal, where progress is asked for."""
     if workspace.show_progress and sys.stderr.isatty():
-        sys.stderr.write(f"  {asset:<22} {rows:>8,} rows  {sha256[:12]}  {seconds:6.2f} s\n")
+        note = "  unchanged" if unchanged else ""
+        sys.stderr.write(f"  {asset:<22} {rows:>8,} rows  {sha256[:12]}  {seconds:6.2f} s{note}\n")
         sys.stderr.flush()
 
 
@@ -101,7 +125,7 @@ def _metadata(workspace: Workspace, artifact: Artifact, facts: Facts) -> dict[st
         columns=[dg.TableColumn(name=name, type=kind) for name, kind in columns.items()]
     )
     if facts.preview:
-        metadata["preview"] = dg.MetadataValue.md(table(facts.preview))
+        metadata["preview"] = dg.MetadataValue.md(table(facts.preview, facts.preview_rows))
     for title, bars in facts.bars.items():
         if bars:
             metadata[f"plot: {title}"] = dg.MetadataValue.md(bar_chart(title, bars))

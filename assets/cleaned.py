@@ -10,7 +10,6 @@ import dagster as dg
 from assets._code_version import code_version
 from assets._inputs import audit_records, document, excluded_indices, task_rows
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
-from pipelines.resources.tagger import load_tagger
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.clean_manifest import Annotator, CleanFiles, build_clean_manifest
 from pipelines.stages.cleaning import CleanedReport, describe_cleaned, iter_cleaned, write_cleaned
@@ -37,9 +36,9 @@ def cleaned_v2(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        audit = audit_records(work)
+        audit, raw = audit_records(work), work.store.path("raw_products")
         report = write_cleaned(
-            iter_records(work.store.path("raw_products")),
+            work.tracked("cleaned_v2", iter_records(raw), read_report(raw).product_count),
             task_rows(work),
             excluded_indices(work),
             audit,
@@ -147,8 +146,9 @@ def title_nouns(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        tagger = load_tagger(work.settings.tagger)
-        titles = ((record["asin"], record["title"]) for record in iter_cleaned(work.store.path("cleaned_v2")))
+        tagger = work.tagger()
+        records = work.tracked("title_nouns", iter_cleaned(work.store.path("cleaned_v2")))
+        titles = ((record["asin"], record["title"]) for record in records)
         rows = write_nouns(path, tag_titles(titles, tagger), tagger)
         return _noun_facts(path, rows)
 

@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
@@ -10,20 +12,26 @@ import pyarrow as pa
 
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
-from assets._inputs import document, excluded_indices, task_rows
+from assets._inputs import document, findings, task_rows
 from assets._materialize import OWNERS, announce, bar_chart, table
+from assets._playable import playable_parts
+from assets._recipe import recipe
 from assets.checks.modules import required_checks
-from assets.search import split_members
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace, WorkspaceResource
-from pipelines.stages.cleaning import inactive_tasks
+from pipelines.stages.audit.labels import read_labels
+from pipelines.stages.audit.public import public_marks
+from pipelines.stages.evidence import Evidence
 from pipelines.stages.nouns import read_nouns
+from pipelines.stages.published_figures import OK, compare_figures
 from pipelines.stages.release import (
     EXPORTS,
+    PUBLISHED_NAMES,
     Provenance,
     ReleaseParts,
     ReleaseReport,
+    is_intact,
     publish_release,
     tool_versions,
 )
@@ -32,6 +40,7 @@ from shopsim_env.release import layout
 RELEASE = code_version("release", "pipelines.stages.release")
 PARENTS = (
     "raw_products",
+    "human_exclusions",
     "task_ids",
     "price_axis_exclusions",
     "price_annotations",
@@ -39,19 +48,28 @@ PARENTS = (
     "clean_manifest",
     "source_splits",
     "title_nouns",
+    "audit",
+    "task_labels",
+    "exclusion_lineage",
     "persona_splits",
     "split/train",
     "split/val",
     "split/test",
+    "clean_splits",
+    "contamination",
     "search_index",
     "search_arrays",
     "search_baseline",
+    "witnesses",
 )
 
 
 # Edges of the graph: what nothing else leads to. Everything in PARENTS is read, and `require_checks` refuses
 # an artifact whose own inputs have moved on, so nothing can go stale between them.
-LEAVES = ("clean_manifest", "title_nouns", "split/train", "split/val", "split/test", "search_baseline")
+LEAVES = (
+    *("clean_manifest", "exclusion_lineage", "contamination", "search_baseline", "witnesses"),
+    *("split/train", "split/val", "split/test"),
+)
 
 
 @dg.asset(
@@ -64,20 +82,56 @@ LEAVES = ("clean_manifest", "title_nouns", "split/train", "split/val", "split/te
 def release(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """The verified release: staged, hashed, opened, checked, then renamed into place as one folder."""
     work, started = workspace.open(), time.perf_counter()
+    code = recipe(__name__, "release")
     with intended_failures():
-        report = _publish(work)
-    seconds = round(time.perf_counter() - started, 3)
-    announce(work, "release", report.counts["products"], report.manifest_sha256, seconds)
+        required = {name: required_checks(name) for name in PARENTS}
+        judged = work.store.require_checks(required, CODE_VERSIONS)
+        metadata = _unchanged(work, code)
+        if metadata is None:
+            work.memos.forget("release")
+            return _result(work, _anew(work, judged, required, code), started, False)
+    return _result(work, metadata, started, True)
+
+
+def _result(
+    work: Workspace, metadata: Mapping[str, Any], started: float, unchanged: bool
+) -> dg.MaterializeResult:
+    seconds, sha256 = round(time.perf_counter() - started, 3), metadata["sha256"]
+    announce(work, "release", metadata["dagster/row_count"], sha256, seconds, unchanged)
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(report.manifest_sha256),
-        metadata={**_metadata(work.settings.name, report), "seconds": seconds},
+        data_version=dg.DataVersion(sha256),
+        metadata={**metadata, "seconds": seconds, "unchanged": unchanged},
     )
 
 
-def _publish(work: Workspace) -> ReleaseReport:
+def _unchanged(work: Workspace, code: str) -> dict[str, Any] | None:
+    """What was published from the very same artifacts, if it is current and every byte is right."""
+    kept = None if work.rerun or work.out else work.memos.recall("release", code)
+    if kept is None or not is_intact(work.releases, kept["folder"], kept["sha256"]):
+        return None
+    path = dg.MetadataValue.path(str(work.releases / kept["folder"]))  # the data folder may have moved
+    return {**dg.deserialize_value(kept["metadata"], dict), "release_path": path}
+
+
+def _anew(
+    work: Workspace, judged: Mapping[str, Artifact], required: Mapping[str, list[str]], code: str
+) -> dict[str, Any]:
+    report = _publish(work, judged, required)
+    metadata = {**_metadata(work.settings.name, report), **_published(work)}
+    if work.out is None:
+        kept = {
+            "folder": report.path.name,
+            "sha256": report.manifest_sha256,
+            "metadata": dg.serialize_value(metadata),
+        }
+        work.memos.keep("release", code, work.reads, kept)
+    return metadata
+
+
+def _publish(
+    work: Workspace, judged: Mapping[str, Artifact], required: Mapping[str, list[str]]
+) -> ReleaseReport:
     """Publishes what passed its checks, unless another build replaced any of it meanwhile."""
-    required = {name: required_checks(name) for name in PARENTS}
-    judged = work.store.require_checks(required, CODE_VERSIONS)
 
     def confirm() -> None:
         if work.store.require_checks(required, CODE_VERSIONS) != judged:
@@ -90,7 +144,7 @@ def _publish(work: Workspace) -> ReleaseReport:
     settings, tools = work.settings, tool_versions(pyarrow=pa.__version__)
     return publish_release(
         _parts(work),
-        Provenance(settings.name, settings.licence, _assets(judged), tools),
+        Provenance(settings.name, settings.licence, _assets(judged), tools, work.exclusions.identity()),
         root=work.releases,
         out=work.out,
         force=work.force,
@@ -120,21 +174,40 @@ def _metadata(name: str, report: ReleaseReport) -> dict[str, Any]:
     }
 
 
+def _published(work: Workspace) -> dict[str, Any]:
+    """The data set's published figures, expected and found; empty where it has none."""
+    files = {name: work.store.path(asset) for name, asset in PUBLISHED_NAMES.items()}
+    figures = compare_figures(work.settings.published, files)
+    if not figures:
+        return {}
+    verdicts = Counter(figure.status for figure in figures)
+    rows = [{name: str(value) for name, value in asdict(figure).items()} for figure in figures]
+    return {
+        "published_figures": dg.MetadataValue.md(table(rows, len(rows))),
+        "published_figures_reproduced": verdicts[OK],
+        "published_figures_by_verdict": dg.MetadataValue.json(dict(sorted(verdicts.items()))),
+    }
+
+
 def _parts(work: Workspace) -> ReleaseParts:
+    clean, found = document(work, "clean_splits"), findings(work)
+    labels = list(read_labels(work.store.path("task_labels")))
     nouns = read_nouns(work.store.path("title_nouns"))
     return ReleaseParts(
-        catalog=work.store.path("search_index"),
-        search_arrays=work.store.path("search_arrays"),
-        title_nouns=nouns.nouns,
+        playable=playable_parts(work, nouns),
         tagger={
             "name": nouns.tagger_name,
             "version": nouns.tagger_version,
             "fingerprint": nouns.tagger_fingerprint,
         },
-        cleaned=work.store.path("cleaned_v2"),
-        splits=split_members(work),
-        inactive_tasks=inactive_tasks(task_rows(work), excluded_indices(work)),
-        metrics=document(work, "search_baseline"),
+        witnesses=work.store.path("witnesses"),
+        metrics={
+            **document(work, "search_baseline"),
+            "audit": clean["counts"],
+            "contamination": document(work, "contamination"),
+        },
+        marks=public_marks(found, labels, clean["quarantined_task_ids"]),
+        evidence=Evidence(found, labels, document(work, "exclusion_lineage"), task_rows(work)),
         exports={name: work.store.path(asset) for name, asset in EXPORTS.items()},
     )
 

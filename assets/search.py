@@ -1,5 +1,6 @@
 """Group `search`: the FTS5 index and how well it finds the tasks' own products."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import document
+from assets._inputs import split_members
 from assets._materialize import OWNERS, Facts, materialize
 from pipelines.errors import ConfigError
 from pipelines.resources.workspace import Workspace, WorkspaceResource
@@ -23,7 +24,9 @@ from shopsim_env.search.schema import FTS_COLUMNS
 INDEX = code_version("search_index", "pipelines.stages.search_index")
 ARRAYS = code_version("search_arrays", "pipelines.stages.search_arrays")
 BASELINE = code_version("search_baseline", "pipelines.stages.search_metrics", "shopsim_env.search.engines")
-_SPLIT_ASSETS = ("source_splits", "persona_splits")
+_SPLIT_ASSETS = ("source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
+# Only large catalogues start them; the files are the same.
+_WORKERS = min(os.cpu_count() or 1, 4)
 
 
 @dg.asset(
@@ -38,7 +41,9 @@ def search_index(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        report = build_search_index(iter_cleaned(work.store.path("cleaned_v2")), path)
+        records = iter_cleaned(work.store.path("cleaned_v2"))
+        with work.progress("search_index") as on_progress:
+            report = build_search_index(records, path, workers=_WORKERS, on_progress=on_progress)
         return Facts(
             report.product_count,
             numbers={"product_data_sha256": report.product_data_sha256},
@@ -62,8 +67,9 @@ def search_arrays(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
+        catalog = work.store.path("search_index")
         with work.progress("search_arrays") as on_progress:
-            report = build_search_arrays(work.store.path("search_index"), path, on_progress)
+            report = build_search_arrays(catalog, path, on_progress, workers=_WORKERS)
         numbers = {name: value for name, value in asdict(report).items() if name not in ("products", "bytes")}
         return Facts(report.products, numbers=numbers)
 
@@ -136,13 +142,3 @@ def _queries(work: Workspace, needed: set[int]) -> list[TaskQuery]:
         for task in record.get("instructions") or ()
         if task["task_id"] in needed
     ]
-
-
-def split_members(work: Workspace) -> dict[str, list[int]]:
-    """Every split of the release: `source/NAME` and `project/NAME` to ascending task ids."""
-    families = {"source": document(work, "source_splits"), "project": document(work, "persona_splits")}
-    return {
-        f"{family}/{name}": split["task_ids"]
-        for family, manifest in families.items()
-        for name, split in manifest["splits"].items()
-    }

@@ -1,5 +1,6 @@
-"""Group `splits`: the project's persona splits; whole groups of linked tasks, never broken."""
+"""Group `splits`: the project's persona splits, the clean variants of all splits, and what splits share."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,15 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import document
+from assets._inputs import active_asins, document, findings, split_members
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from assets.cleaned import ARCHIVE_NAME, MANIFEST_NAME, SOURCE_SPLITS_NAME
 from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.audit.findings import quarantine_codes
+from pipelines.stages.audit.run import counts_by_split
+from pipelines.stages.clean_splits import CLEAN, build_clean_splits
 from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.contamination import contamination_report, shared_values
 from pipelines.stages.persona_groups import read_persona_records
 from pipelines.stages.project_splits import PARTS, SplitSources, build_project_splits
 from pipelines.stages.published_json import PublishedJson
@@ -19,6 +24,13 @@ from pipelines.stages.split_allocation import SplitPolicy
 from shopsim_env.canonical import pretty_json
 
 SPLITS = code_version("persona_splits", "pipelines.stages.project_splits")
+CLEAN_SPLITS = code_version(
+    "clean_splits",
+    "pipelines.stages.clean_splits",
+    "pipelines.stages.audit.findings",
+    "pipelines.stages.audit.run",
+)
+CONTAMINATION = code_version("contamination", "pipelines.stages.contamination")
 for _part in PARTS:
     code_version(f"split/{_part}", "pipelines.stages.project_splits")
 _UPSTREAM = ("cleaned_v2", "clean_manifest", "source_splits")
@@ -48,10 +60,9 @@ def _spec(key: list[str], description: str, deps: tuple[str, ...]) -> dg.AssetSp
 def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
     """Deals linked groups of persona tasks to train, val and test; one computation decides all three."""
     work = workspace.open()
-    built: dict[str, Any] = {}
 
     def write_manifest(path: Path) -> Facts:
-        built.update(_build(work))
+        built = _build(work)
         PublishedJson.of(built).write(path)
         return _manifest_facts(built)
 
@@ -61,13 +72,98 @@ def splits(workspace: WorkspaceResource) -> Iterator[dg.MaterializeResult]:
     for part in PARTS:
 
         def write_part(path: Path, part: str = part) -> Facts:
-            split = built["splits"][part]
+            split = document(work, "persona_splits")["splits"][part]
             path.write_bytes(pretty_json(split).encode("utf-8"))
             return _part_facts(split)
 
         yield materialize(
             work, f"split/{part}", f"split_{part}.json", SPLITS, write_part, parents=("persona_splits",)
         )
+
+
+_CLEAN_PARENTS = ("audit", "source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
+
+
+@dg.asset(
+    deps=list(_CLEAN_PARENTS),
+    group_name="splits",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=CLEAN_SPLITS,
+)
+def clean_splits(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Each published split without the quarantined tasks; and how many tasks of a split have which code."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        found, members, asins = findings(work), split_members(work), active_asins(work)
+        built = build_clean_splits(members, quarantine_codes(found, asins))
+        built["counts"] = counts_by_split(found, members, asins)
+        path.write_bytes(pretty_json(built).encode("utf-8"))
+        return _clean_facts(built, members)
+
+    return materialize(work, "clean_splits", "clean_splits.json", CLEAN_SPLITS, write, parents=_CLEAN_PARENTS)
+
+
+def _clean_facts(built: dict[str, Any], members: dict[str, list[int]]) -> Facts:
+    sizes = {name: len(ids) for name, ids in built["splits"].items()}
+    return Facts(
+        len(sizes),
+        numbers={
+            "quarantined_tasks": len(built["quarantined_task_ids"]),
+            "codes_by_split": dg.MetadataValue.json(built["counts"]),
+        },
+        preview=[
+            {"split": name, "tasks": len(ids), "clean": sizes[f"{name}{CLEAN}"]}
+            for name, ids in members.items()
+        ],
+        bars={f"tasks of {name} by code": counts for name, counts in built["counts"].items()},
+        columns=fields_of(built),
+    )
+
+
+_SHARED_PARENTS = ("cleaned_v2", "audit", "source_splits", "persona_splits")
+
+
+@dg.asset(
+    deps=list(_SHARED_PARENTS),
+    group_name="splits",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=CONTAMINATION,
+)
+def contamination(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """What disjoint splits share: products, texts, personas, users (none, in project splits), near texts."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        records = read_persona_records(iter_cleaned(work.store.path("cleaned_v2")))
+        report = contamination_report(records, split_members(work), findings(work))
+        path.write_bytes(pretty_json(report).encode("utf-8"))
+        return _shared_facts(report)
+
+    return materialize(
+        work, "contamination", "contamination.json", CONTAMINATION, write, parents=_SHARED_PARENTS
+    )
+
+
+def _shared_facts(report: dict[str, Any]) -> Facts:
+    pairs = report["near_duplicates"]["pairs"]
+    preview = [
+        {"splits": name, **{key: found["values"] for key, found in counts.items()}}
+        for name, counts in report["shared"].items()
+    ]
+    near = Counter(f"{pair['family']}: near-duplicate instructions" for pair in pairs)
+    return Facts(
+        len(report["shared"]),
+        numbers={
+            "near_duplicate_pairs": len(pairs),
+            "shared_in_project": len(shared_values(report, "project")),
+        },
+        preview=preview,
+        bars={"pairs of tasks across splits": dict(near)},
+        columns=fields_of(report),
+    )
 
 
 def _manifest_facts(built: dict[str, Any]) -> Facts:

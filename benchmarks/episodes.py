@@ -5,8 +5,9 @@
 One thread, in process, observation text and state included; times are CPU times of this process, best of
 `--passes` passes, so that a shared machine disturbs less. The player sees what an agent sees: it searches the
 visible text, every other time goes to the next page, opens a product, chooses every axis, buys. Rates count
-the resets too. "cached": queries, pages and purchases were seen before; "new_results": every page of results
-is built anew from remembered hits; "computed": every search is computed as well.
+the resets too. "cached": actions, queries, pages and purchases were seen before; "new_results": every page of
+results is built anew from remembered hits; "computed": every search is computed as well. Read rates with the
+time of an empty loop beside them: `in_empty_loops` is the cost of a cached step in such loops.
 """
 
 import argparse
@@ -74,6 +75,18 @@ def best(passes: int, work: Callable[[], int]) -> float:
     return max(rates)
 
 
+def in_empty_loops(passes: int, work: Callable[[], int]) -> float:
+    """Cost of one unit of work, counted in rounds of an empty loop timed right before and after.
+
+    Rates on a shared machine change by a factor of two within minutes; this figure changes less.
+    """
+    costs = []
+    for _ in range(passes):
+        before, rate, after = best(3, empty_loop), best(1, work), best(3, empty_loop)
+        costs.append((before + after) / 2 / rate)
+    return statistics.median(costs)
+
+
 def speed(release: Release, scripts: list[Script], passes: int) -> dict[str, float]:
     env = ShopEnv(release)
     caches = caches_of(release)
@@ -97,6 +110,7 @@ def speed(release: Release, scripts: list[Script], passes: int) -> dict[str, flo
     episodes_per_step = len(scripts) / sum(len(actions) for _, actions in scripts)
     return {
         "steps_per_s_cached": cached,
+        "  in_empty_loops": in_empty_loops(2 * passes + 1, lambda: replay(env, scripts)),
         "  without_resets": 1 / (1 / cached - episodes_per_step / reset),
         "steps_per_s_new_results": best(passes, new_results),
         "steps_per_s_computed": best(passes, computed),

@@ -26,7 +26,7 @@ class Peer:
 
 def open_peers(folder: Path) -> list[Peer]:
     """The peers of this environment, over the documents of `catalog.sqlite`."""
-    documents = _documents(folder / "catalog.sqlite")
+    documents = documents_of(folder / "catalog.sqlite")
     peers = []
     for name, opener in (("tantivy", _tantivy), ("bm25s", _bm25s)):
         try:
@@ -38,7 +38,8 @@ def open_peers(folder: Path) -> list[Peer]:
     return peers
 
 
-def _documents(catalog: Path) -> list[tuple[str, list[str]]]:
+def documents_of(catalog: Path) -> list[tuple[str, list[str]]]:
+    """Asin and all tokens of each product, fields joined."""
     columns = " || ' ' || ".join(FIELD_WEIGHTS)
     with closing(sqlite3.connect(f"file:{catalog}?mode=ro", uri=True)) as connection:
         rows = connection.execute(f"SELECT asin, {columns} FROM products ORDER BY rowid")  # noqa: S608

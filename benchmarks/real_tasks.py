@@ -28,7 +28,7 @@ from pipelines.build import BuildReport, run_build
 from pipelines.stages.search_metrics import evaluate_search
 from shopsim_env import Release, ShopEnv, load_release
 from shopsim_env.canonical import compact_json, sha256_lines
-from shopsim_env.private import Goal
+from shopsim_env.private import Goal, Witness
 from shopsim_env.shop.env import Reset
 from shopsim_env.shop.oracle import OracleResult, solve_any
 
@@ -46,7 +46,8 @@ class Outcome:
 
     `archive_id` is the id in the source archive, `task_id` the one of the release that was built from a part
     of it. `price_reason` says why a price is unverifiable; `price` and `ceiling` are in yuan, None where
-    unknown. `observations_sha256` covers what an agent saw from the reset to the end.
+    unknown. `grades` and `witness_reason` are the release's witness. `observations_sha256` covers what an
+    agent saw from the reset to the end.
     """
 
     archive_id: int
@@ -61,6 +62,8 @@ class Outcome:
     price_reason: str | None
     reached: bool
     reason: str
+    grades: tuple[str, ...]
+    witness_reason: str
     observations_sha256: str
 
 
@@ -167,7 +170,8 @@ def play(release: Release, playable: Iterable[Row], goals: Mapping[str, Goal]) -
         env = ShopEnv(release, task_mode=_mode(goal))
         start = env.reset(goal.task_id)
         result = solve_any(release, env, goal.task_id, ("simple", "full"))
-        outcomes.append(_outcome(row["task_id"], goal, start, result))
+        witness = release.private().witness(goal.task_id, _mode(goal))
+        outcomes.append(_outcome(row["task_id"], goal, start, result, witness))
     return tuple(outcomes)
 
 
@@ -175,7 +179,7 @@ def _mode(goal: Goal) -> str:
     return "persona" if goal.has_persona else "standard"
 
 
-def _outcome(archive_id: int, goal: Goal, start: Reset, result: OracleResult) -> Outcome:
+def _outcome(archive_id: int, goal: Goal, start: Reset, result: OracleResult, witness: Witness) -> Outcome:
     detail = result.steps[-1][1].reward_detail
     price = detail.get("price_resolution") or {}
     return Outcome(
@@ -191,6 +195,8 @@ def _outcome(archive_id: int, goal: Goal, start: Reset, result: OracleResult) ->
         price_reason=price.get("reason"),
         reached=result.reached,
         reason=result.reason,
+        grades=witness.grades,
+        witness_reason=witness.reason,
         observations_sha256=sha256_lines(_observed(start, result)),
     )
 
@@ -277,6 +283,8 @@ def summary(measured: Measured) -> dict[str, Any]:
             "tasks": len(plain),
             "reached": sum(outcome.reached for outcome in plain),
         },
+        "witness_grades": _counts(grade for outcome in outcomes for grade in outcome.grades),
+        "witnesses_agree": _agree(outcomes),
         "without_ceiling": sum(outcome.ceiling is None for outcome in outcomes),
         "search": dict(measured.search),
         "same_observations_when_repeated": measured.repeated_equal,
@@ -284,6 +292,11 @@ def summary(measured: Measured) -> dict[str, Any]:
         "seconds": dict(measured.seconds),
         "memory_mib": dict(measured.memory_mib),
     }
+
+
+def _agree(outcomes: Iterable[Outcome]) -> bool:
+    """Whether each witness of the release says what came out here."""
+    return all(("W1" in item.grades, item.witness_reason) == (item.reached, item.reason) for item in outcomes)
 
 
 def _counts(codes: Iterable[str]) -> dict[str, int]:
@@ -304,7 +317,8 @@ def as_lines(report: Mapping[str, Any]) -> Iterator[str]:
 def passed(measured: Measured) -> bool:
     """Whether every task was won or is unwinnable by its own records, and the repetition gave equal bytes."""
     explained = all(item.reached or item.reason in FAULTS_OF_THE_DATA for item in measured.outcomes)
-    return measured.build.ok and bool(measured.outcomes) and explained and measured.repeated_equal
+    equal = measured.repeated_equal and _agree(measured.outcomes)
+    return measured.build.ok and bool(measured.outcomes) and explained and equal
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
-"""Search engines side by side on generated catalogues: speed, equality, start-up, memory, build.
+"""Search engines side by side on generated catalogues: speed, equality, build.
 
     python -m benchmarks.search [--products N ...] [--folder DIR] [--simple N] [--full N] [--no-peers]
-                                [--json FILE]
+                                [--workers N] [--lucene JAR] [--json FILE]
 
 Everything of one catalogue runs in one process, engines alternating on every query; the ratio to quote is
 the median of per-query ratios to the published FTS5 query. tantivy and bm25s join where they can be
@@ -13,18 +13,19 @@ import json
 import os
 import resource
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from benchmarks.corpus import Catalogue
-from benchmarks.peers import Peer, open_peers
+from benchmarks.lucene import run_lucene
+from benchmarks.peers import Peer, documents_of, open_peers
+from benchmarks.records import read_records, write_records
 from pipelines.stages.search_arrays import build_search_arrays
 from pipelines.stages.search_index import build_search_index
 from shopsim_env.search.engines import SearchService
@@ -41,72 +42,69 @@ GOALS = {
     200_000: ((300, None), (550, None)),
     2_000_000: ((700, 3), (1_400, 10)),
 }
-_START = """
-import sys, time
-from pathlib import Path
-from shopsim_env.search.engines import SearchService
-from shopsim_env.search.fts5 import Fts5Engine
-root = Path(sys.argv[1])
-service = SearchService(Fts5Engine.open(root / "catalog.sqlite"), root / "arrays.bin")
-found = service.search(sys.argv[2])
-from shopsim_env.catalog.product import Product
-import json, sqlite3
-connection = sqlite3.connect(f"file:{root}/catalog.sqlite?mode=ro&immutable=1", uri=True)
-for asin in found.asins[:20]:
-    row = connection.execute("SELECT body FROM product WHERE asin = ?", (asin,)).fetchone()
-    Product.from_record(json.loads(row[0]))
-memory = dict(line.split(":", 1) for line in open("/proc/self/status") if line.startswith("Rss"))
-print(found.engine, int(memory["RssAnon"].split()[0]) // 1024)
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A catalogue on disk, and what building cost; None where it was there already."""
+    """A catalogue on disk, and what building cost when it was built.
+
+    `wall` and `cpu` are seconds by stage; `peak_mib` adds up the largest sizes of all processes.
+    """
 
     folder: Path
-    seconds: dict[str, float] | None
-    peak_mib: int | None
+    wall: dict[str, float]
+    cpu: dict[str, float]
+    peak_mib: int
 
 
-def build(folder: Path, products: int) -> Built:
+def build(folder: Path, products: int, workers: int) -> Built:
     """Index and arrays in a process of their own, so that its peak memory is theirs."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if (folder / "built.json").is_file():
-        return Built(folder, None, None)
-    context = get_context("spawn")
-    results = context.Queue()
-    worker = context.Process(target=_build, args=(folder, products, results))
-    worker.start()
-    seconds, peak = results.get()
-    worker.join()
-    (folder / "built.json").write_text(json.dumps(seconds))
-    return Built(folder, seconds, peak)
+    built = folder / "built.json"
+    if not built.is_file():
+        paths = write_records(folder / "records", products, workers)
+        worker = get_context("spawn").Process(target=_build, args=(folder, paths, workers))
+        worker.start()
+        worker.join()
+        if worker.exitcode:
+            raise SystemExit(f"the build ended with exit code {worker.exitcode}")
+        rmtree(folder / "records")
+    return Built(folder, **json.loads(built.read_text(encoding="utf-8")))
 
 
-def _build(folder: Path, products: int, results: Any) -> None:
-    for name in ("catalog.sqlite", "arrays.bin"):
-        (folder / name).unlink(missing_ok=True)
-    spent = {"generate": 0.0}
-    start = time.perf_counter()
-    build_search_index(_timed(Catalogue(), products, spent), folder / "catalog.sqlite")
-    spent["index"] = time.perf_counter() - start - spent["generate"]
-    start = time.perf_counter()
-    report = build_search_arrays(folder / "catalog.sqlite", folder / "arrays.bin")
-    spent["arrays"] = time.perf_counter() - start
-    print(f"  {report}", flush=True)
-    results.put((spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+def _build(folder: Path, records: list[Path], workers: int) -> None:
+    catalog, arrays = folder / "catalog.sqlite", folder / "arrays.bin"
+    wall, cpu = {}, {}
+
+    def stage(name: str, work: Callable[[], object]) -> None:
+        started, before = time.perf_counter(), _cpu_seconds()
+        print(f"  {work()}", flush=True)
+        wall[name] = round(time.perf_counter() - started, 1)
+        cpu[name] = round(_cpu_seconds() - before, 1)
+
+    for path in (catalog, arrays):
+        path.unlink(missing_ok=True)
+    stage(
+        "index",
+        lambda: build_search_index(read_records(records), catalog, workers=workers, on_progress=_print),
+    )
+    stage("arrays", lambda: build_search_arrays(catalog, arrays, _print, workers=workers))
+    sizes = [resource.getrusage(who).ru_maxrss // 1024 for who in _PROCESSES]
+    facts = {"wall": wall, "cpu": cpu, "peak_mib": sizes[0] + workers * sizes[1]}
+    (folder / "built.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
-def _timed(catalogue: Catalogue, products: int, spent: dict[str, float]) -> Iterator[dict[str, Any]]:
-    """The products; making them is not part of the build."""
-    for number in range(products):
-        start = time.perf_counter()
-        record = catalogue.product(number)
-        spent["generate"] += time.perf_counter() - start
-        yield record
-        if number % 100_000 == 99_999:
-            print(f"  {number + 1:,} products read", flush=True)
+_PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of the ended ones that it started."""
+    used = [resource.getrusage(who) for who in _PROCESSES]
+    return sum(item.ru_utime + item.ru_stime for item in used)
+
+
+def _print(done: int, total: int) -> None:
+    if done % 204_800 == 0 or done == total:
+        print(f"  {done:,} of {total or 'all'}", flush=True)
 
 
 def compare(built: Built, products: int, counts: dict[str, int], peers: bool) -> dict[str, Any]:
@@ -130,30 +128,66 @@ def compare(built: Built, products: int, counts: dict[str, int], peers: bool) ->
             texts = [pair[position] for pair in pairs[:count]]
             queries = [tokenize(text) for text in texts]
             timings = time_variants(variants, queries, reference=REFERENCE)
-            half = service_times(service, texts)
             result[kind] = {
                 "timings": [asdict(timing) for timing in timings],
-                "whole_call_ms": half,
+                "whole_call": service_times(service, texts),
                 "equal": _equal(service, texts, products),
                 "overlap": {peer.name: _overlap(peer, service, texts) for peer in others},
             }
     return result
 
 
-def service_times(service: SearchService, texts: list[str]) -> dict[str, float]:
-    """The whole call with tokenising, and the same restricted to half of the products."""
+def lucene_times(jar: Path, built: Built, products: int, counts: dict[str, int]) -> dict[str, Any]:
+    """CPU times of Lucene on the same queries, and its overlap with the contract's ranking."""
+    catalog, result = built.folder / "catalog.sqlite", {}
+    pairs = Catalogue().queries(products, max(counts.values()), seed=5)
+    documents = documents_of(catalog)
+    with closing(
+        SearchService(Fts5Engine.open(catalog), built.folder / "arrays.bin", cache_hits=0)
+    ) as service:
+        for position, (kind, count) in enumerate(counts.items()):
+            texts = [pair[position] for pair in pairs[:count]]
+            found = run_lucene(jar, documents, [tokenize(text) for text in texts])
+            times = sorted(answer.ms for answer in found)
+            ours = [set(service.search(text).asins) for text in texts]
+            shares = [
+                len(mine & set(answer.asins)) / len(mine)
+                for mine, answer in zip(ours, found, strict=True)
+                if mine
+            ]
+            result[kind] = {
+                "p50_ms": round(times[len(times) // 2], 3),
+                "p95_ms": round(times[int(len(times) * 0.95)], 3),
+                "overlap": round(sum(shares) / len(shares), 3),
+            }
+    return result
+
+
+def service_times(service: SearchService, texts: list[str]) -> dict[str, list[float]]:
+    """The whole call with tokenising, the same over a part of the products, and deeper.
+
+    p50 and p95 in milliseconds, and the median of how many times the plain call each one takes.
+    """
     products = service.fts5.manifest["product_count"]
-    half = product_set(range(1, products + 1, 2), products, lambda _: None)
+
+    def every(step: int) -> Callable[[str], object]:
+        part = product_set(range(1, products + 1, step), products, lambda _: None)
+        return lambda text: service.search(text, where=part)
+
     calls: dict[str, Callable[[str], object]] = {
         "all": service.search,
-        "half": lambda text: service.search(text, where=half),
+        "50 %": every(2),
+        "10 %": every(10),
+        "2.5 %": every(40),
+        "0.1 %": every(1_000),
         "top 500": lambda text: service.search(text, 500),
     }
-    found = time_variants(calls, texts, reference="all")
+    for call in calls.values():  # pages of the file that no query has touched yet would count for "all" alone
+        for text in texts:
+            call(text)
     return {
-        f"{timing.name} {name}": round(getattr(timing, f"{name}_ms"), 3)
-        for timing in found
-        for name in ("p50", "p95")
+        timing.name: [round(timing.p50_ms, 3), round(timing.p95_ms, 3), round(1 / timing.ratio_p50, 2)]
+        for timing in time_variants(calls, texts, reference="all")
     }
 
 
@@ -174,26 +208,11 @@ def _overlap(peer: Peer, service: SearchService, texts: list[str]) -> float:
     return round(sum(shares) / max(len(shares), 1), 3)
 
 
-def start_up(folder: Path, text: str, repeats: int = 7) -> dict[str, Any]:
-    """Process start to the first page of 20 products, and private memory then."""
-    seconds, printed = [], ""
-    for _ in range(repeats):
-        start = time.perf_counter()
-        printed = subprocess.run(
-            [sys.executable, "-c", _START, str(folder), text], capture_output=True, text=True, check=True
-        ).stdout
-        seconds.append(time.perf_counter() - start)
-    engine, mib = printed.split()
-    return {"engine": engine, "best_ms": round(min(seconds) * 1e3, 1), "private_mib": int(mib)}
-
-
 def report_lines(products: int, built: Built, measured: dict[str, Any]) -> Iterator[str]:
     sizes = " + ".join(_size(built.folder / name) for name in ("catalog.sqlite", "arrays.bin"))
     yield f"== {products:,} products; files {sizes}"
-    if built.seconds:
-        spent = ", ".join(f"{name} {value:.1f} s" for name, value in built.seconds.items())
-        yield f"build: {spent}; peak {built.peak_mib:,} MiB"
-    yield f"start to first page: {measured['start']}"
+    spent = ", ".join(f"{name} {built.wall[name]} s ({cpu} s of CPU)" for name, cpu in built.cpu.items())
+    yield f"build: {spent}; peak of all processes {built.peak_mib:,} MiB"
     for position, kind in enumerate(("simple", "full")):
         goal = GOALS.get(products, ((None, None), (None, None)))[position]
         values = measured[kind]
@@ -204,7 +223,9 @@ def report_lines(products: int, built: Built, measured: dict[str, Any]) -> Itera
                 f"  {timing['name']:<22} p50 {timing['p50_ms']:10.3f}  p95 {timing['p95_ms']:10.3f} ms"
                 f"  ratio {timing['ratio_p50']:8.1f} (5 %: {timing['ratio_p5']:.1f})"
             )
-        yield f"  whole call, ms: {values['whole_call_ms']}"
+        if "lucene" in measured:
+            yield f"  Lucene, CPU of its thread after warm-up: {measured['lucene'][kind]}"
+        yield f"  whole call [p50 ms, p95 ms, times the plain call]: {values['whole_call']}"
         yield f"  bit-equal to FTS5: {values['equal']}; overlap of the first 150: {values['overlap']}"
 
 
@@ -219,17 +240,20 @@ def main() -> None:
     parser.add_argument("--simple", type=int, default=100, help="simple queries")
     parser.add_argument("--full", type=int, default=100, help="full queries")
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that build")
+    parser.add_argument("--lucene", type=Path, metavar="JAR", help="see benchmarks/lucene.py")
     parser.add_argument("--json", type=Path, help="write all figures here")
     arguments = parser.parse_args()
     print(f"{machine_facts()}; load {os.getloadavg()[0]:.1f}", flush=True)
     everything: dict[str, Any] = {"machine": machine_facts()}
     for products in arguments.products:
-        built = build(arguments.folder / str(products), products)
+        built = build(arguments.folder / str(products), products, arguments.workers)
         counts = {"simple": arguments.simple, "full": arguments.full}
         measured = compare(built, products, counts, not arguments.no_peers)
-        measured["start"] = start_up(built.folder, "想买一款百搭保温杯")
+        if arguments.lucene:
+            measured["lucene"] = lucene_times(arguments.lucene, built, products, counts)
         print("\n".join(report_lines(products, built, measured)), flush=True)
-        everything[str(products)] = {"build_seconds": built.seconds, "peak_mib": built.peak_mib, **measured}
+        everything[str(products)] = {"wall": built.wall, "cpu": built.cpu, "mib": built.peak_mib, **measured}
     print(f"load {os.getloadavg()[0]:.1f}")
     if arguments.json:
         arguments.json.write_text(json.dumps(everything, ensure_ascii=False, indent=1))

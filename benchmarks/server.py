@@ -5,19 +5,17 @@
 Server and player are processes of their own on loopback. Episodes are whole: reset, actions, release, with a
 request id for every action; one action in five is a search, and the queries repeat as those of rollouts do.
 
-speed   steps a second of one server process at `--connections`, rounds alternating with the constant server
-        (bare ASGI on uvicorn, answers as long as the real ones on average); ratio of the medians, and of
-        the CPU time per request
-half    the same at half of that rate: p50 and p99 of every endpoint
-soak    `--concurrent` episodes over `--slots` slots for `--minutes`, every third one abandoned: lost slots,
-        memory, descriptors, threads
-start   from starting the process to the first answer and to the first page; private memory
+speed   steps a second of one server process at `--connections`, in turns with two servers that return a
+constant as long as the real answers on average: bare ASGI and a Starlette route, both on uvicorn; ratios
+of the medians, and of the CPU time per request half    the same at half of that rate: p50 and p99 of every
+endpoint soak    `--concurrent` episodes over `--slots` slots for `--minutes`, every third one abandoned:
+lost slots,         memory, descriptors, threads start   from starting the process to the first answer and
+to the first page; private memory
 """
 
 import argparse
 import asyncio
 import json
-import os
 import random
 import signal
 import socket
@@ -28,7 +26,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +35,14 @@ from episodes import machine, script
 from shopsim_env import ShopEnv, load_release
 
 HERE = Path(__file__).resolve()
-_TICK = os.sysconf("SC_CLK_TCK")
+CONSTANTS = ("asgi", "starlette")
+FIGURES = (
+    "steps_per_s",
+    "requests_per_s",
+    "steps_per_server_cpu_s",
+    "server_cpu_us_per_request",
+    "player_cpu_share",
+)
 
 
 class Connection(asyncio.Protocol):
@@ -212,14 +217,29 @@ async def constant(_scope: Any, receive: Any, send: Any) -> None:
 BODY = b""
 
 
-def serve_constant(port: int, size: int) -> None:
+def starlette_constant() -> Any:
+    """The same answer from a Starlette route."""
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    async def answer(request: Request) -> Response:
+        await request.body()
+        return Response(BODY, media_type="application/json")
+
+    return Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST", "DELETE"])])
+
+
+def serve_constant(name: str, port: int, size: int) -> None:
+    """Serves one of `CONSTANTS`."""
     import uvicorn
 
     global BODY
     head = json.dumps({"lease_id": "x" * 32, "fence": 1, "pad": ""}).encode()
     BODY = head[:-2] + b"a" * max(0, size - len(head)) + head[-2:]
     uvicorn.run(
-        constant,
+        constant if name == "asgi" else starlette_constant(),
         port=port,
         loop="uvloop",
         http="httptools",
@@ -281,13 +301,14 @@ def facts_of(pid: int) -> dict[str, float]:
     folder = Path(f"/proc/{pid}")
     rollup = (folder / "smaps_rollup").read_text()
     sizes = {line.split(":")[0]: int(line.split()[1]) for line in rollup.splitlines()[1:]}
-    cpu = (folder / "stat").read_text().rpartition(")")[2].split()
+    # Nanoseconds on a processor, of the only thread.
+    cpu = int((folder / "schedstat").read_text().split()[0])
     return {
         "resident_mb": round(sizes["Rss"] / 1024, 1),
         "private_mb": round((sizes["Private_Clean"] + sizes["Private_Dirty"]) / 1024, 1),
         "descriptors": len(list((folder / "fd").iterdir())),
         "threads": len(list((folder / "task").iterdir())),
-        "cpu_s": (int(cpu[11]) + int(cpu[12])) / _TICK,
+        "cpu_s": cpu / 1e9,
     }
 
 
@@ -316,41 +337,33 @@ class Bench:
         return dict(found)
 
     def speed(self) -> dict[str, Any]:
-        """Ours beside the constant server."""
-        ours, theirs = [], []
-        port, other = free_port(), free_port()
+        """Ours beside the constant servers, in turns."""
+        rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        ports = {name: free_port() for name in ("server", *CONSTANTS)}
         slots = str(max(64, self.arguments.connections))
-        with process(shop(port, "--slots", slots, *self.release), port, "/healthz") as server:
-            warm = self.player(port, 3, self.arguments.connections)
-            size = int(warm["mean_bytes"])
-            command = [str(HERE), "--constant", str(size), "--port", str(other)]
-            with process(command, other, "/") as base:
-                for _ in range(self.arguments.rounds):
-                    theirs.append(self.measured(base.pid, other, self.arguments.seconds))
-                    ours.append(self.measured(server.pid, port, self.arguments.seconds))
-            memory = facts_of(server.pid)
-        names = (
-            "steps_per_s",
-            "requests_per_s",
-            "steps_per_server_cpu_s",
-            "server_cpu_us_per_request",
-            "player_cpu_share",
-        )
-        found = {
-            name: {
-                "server": statistics.median(row[name] for row in ours),
-                "constant": statistics.median(row[name] for row in theirs),
-            }
-            for name in names
+        with ExitStack() as running:
+            command = shop(ports["server"], "--slots", slots, *self.release)
+            servers = {"server": running.enter_context(process(command, ports["server"], "/healthz"))}
+            size = int(self.player(ports["server"], 3, self.arguments.connections)["mean_bytes"])
+            for name in CONSTANTS:
+                command = [str(HERE), "--constant", name, "--size", str(size), "--port", str(ports[name])]
+                servers[name] = running.enter_context(process(command, ports[name], "/"))
+            for _ in range(self.arguments.rounds):
+                for name, server in servers.items():
+                    rows[name].append(self.measured(server.pid, ports[name], self.arguments.seconds))
+            memory = facts_of(servers["server"].pid)
+        figures = {
+            figure: {name: statistics.median(row[figure] for row in found) for name, found in rows.items()}
+            for figure in FIGURES
         }
-        rate, cpu = found["requests_per_s"], found["server_cpu_us_per_request"]
+        rate, cpu = figures["requests_per_s"], figures["server_cpu_us_per_request"]
         return {
             "mean_bytes": size,
-            **found,
-            "ratio_rate": rate["server"] / rate["constant"],
-            "ratio_cpu": cpu["constant"] / cpu["server"],
-            "ms": ours[-1]["ms"],
-            "errors": ours[-1]["errors"],
+            **figures,
+            "ratio_of_rate": {name: rate["server"] / rate[name] for name in CONSTANTS},
+            "ratio_of_cpu": {name: cpu[name] / cpu["server"] for name in CONSTANTS},
+            "ms": rows["server"][-1]["ms"],
+            "errors": rows["server"][-1]["errors"],
             "memory_after": memory,
         }
 
@@ -427,13 +440,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     for hidden in ("--player", "--abandon"):
         parser.add_argument(hidden, action="store_true", help=argparse.SUPPRESS)
-    for hidden in ("--port", "--constant"):
+    for hidden in ("--port", "--size"):
         parser.add_argument(hidden, type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--scripts", help=argparse.SUPPRESS)
+    for hidden in ("--scripts", "--constant"):
+        parser.add_argument(hidden, help=argparse.SUPPRESS)
     parser.add_argument("--rate", type=float, default=0.0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.constant is not None:
-        serve_constant(arguments.port, arguments.constant)
+        serve_constant(arguments.constant, arguments.port, arguments.size)
     elif arguments.player:
         print(json.dumps(play(arguments)))
     else:

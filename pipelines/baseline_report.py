@@ -10,7 +10,10 @@ _SHOWN_IDS = 12
 def baseline_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """Lines to print for a person; `report` comes from `stages.release_baseline.measure_split`."""
     yield f"release {report['release']}"
-    yield f"split {report['split']}, {report['task_count']:,} tasks; intervals: Wilson, 95 %"
+    yield (
+        f"split {report['split']}, {report['task_count']:,} tasks, weights {report['weights']}; "
+        "intervals: Wilson, 95 %"
+    )
     depths = " ".join(f"{'recall@' + depth:^22}" for depth in report["modes"]["instruction"]["recall"])
     yield f"{'domain':<24} {'text':<6} {'tasks':>6}  {depths} {'mrr':>6}"
     yield from _rows("all", report)

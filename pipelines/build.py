@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -11,26 +11,43 @@ import dagster as dg
 
 from pipelines.definitions import defs
 from pipelines.errors import ConfigError
+from pipelines.failure_text import CHECK_EVENT, findings_of, is_blocking, problems_of
 from pipelines.jobs import BUILD_RELEASE
+from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
+from pipelines.stages.published_baseline import compare_baseline
+from pipelines.stages.published_figures import Figure, compare_figures
 from pipelines.stages.published_json import read_json
+from pipelines.stages.release import PUBLISHED_NAMES
+
+# What `index_only` rebuilds, and what it must find finished.
+INDEX_ASSETS = ("search_index", "search_arrays", "search_baseline")
+INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
 
 
 @dataclass(frozen=True)
 class StageResult:
-    """One materialized asset: records, SHA-256 of what was written, seconds of work (checks apart)."""
+    """One materialized asset: records, SHA-256 of its file, seconds of work (checks apart).
+
+    `unchanged`: nothing was written, because everything that it comes from is proven to be the same.
+    """
 
     asset: str
     rows: int
     sha256: str
     seconds: float
+    unchanged: bool
 
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What a build did. `problems` is empty exactly when `ok`."""
+    """What a build did. `problems` is empty exactly when `ok`.
+
+    `warnings` are of checks that stop nothing. `published` compares the data set's published figures; one
+    that differs does not stop the build.
+    """
 
     ok: bool
     run_id: str
@@ -38,42 +55,65 @@ class BuildReport:
     stages: list[StageResult]
     checks_passed: int
     checks_failed: int
+    checks_unchanged: int = 0
     release: str | None = None
     release_id: str | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     ingest: Mapping[str, Any] = field(default_factory=dict)
+    published: list[Figure] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every published figure of the data set came out."""
+        return not any(figure.failed for figure in self.published)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         return asdict(self)
 
 
-def run_build(config: Mapping[str, Any], *, instance: dg.DagsterInstance | None = None) -> BuildReport:
-    """Materializes everything for one data set.
+def run_build(
+    config: Mapping[str, Any], *, instance: dg.DagsterInstance | None = None, index_only: bool = False
+) -> BuildReport:
+    """Materializes everything for one data set, or its index and baseline alone.
 
     Args:
         config: Fields of `WorkspaceResource`.
         instance: Dagster instance; None takes the one of DAGSTER_HOME, project-local by default, so that the
             UI shows the run.
+        index_only: Rebuild the assets of `INDEX_ASSETS` from the artifacts of an earlier build, and publish
+            nothing.
     """
     if instance is not None:
-        return _run(config, instance)
+        return _run(config, instance, index_only)
     os.environ["DAGSTER_HOME"] = str(dagster_home())
     with dg.DagsterInstance.get() as own:
-        return _run(config, own)
+        return _run(config, own, index_only)
 
 
-def _run(config: Mapping[str, Any], instance: dg.DagsterInstance) -> BuildReport:
+def _run(config: Mapping[str, Any], instance: dg.DagsterInstance, index_only: bool) -> BuildReport:
     workspace = WorkspaceResource(**config).open()
-    check_inputs(workspace)
+    if index_only:
+        for asset in INDEX_INPUTS:
+            workspace.store.open(asset)
+    else:
+        check_inputs(workspace)
     with _only_build(workspace):
-        return _execute(config, workspace, instance)
+        remove_debris(workspace.store.root, workspace.out.parent if workspace.out else workspace.releases)
+        return _execute(config, workspace, instance, INDEX_ASSETS if index_only else None)
 
 
-def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.DagsterInstance) -> BuildReport:
+def _execute(
+    config: Mapping[str, Any],
+    workspace: Workspace,
+    instance: dg.DagsterInstance,
+    assets: Sequence[str] | None,
+) -> BuildReport:
     result = defs.resolve_job_def(BUILD_RELEASE).execute_in_process(
         instance=instance,
+        asset_selection=None if assets is None else [dg.AssetKey(name) for name in assets],
         run_config={
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
             "resources": {"workspace": {"config": dict(config)}},
@@ -81,20 +121,26 @@ def _execute(config: Mapping[str, Any], workspace: Workspace, instance: dg.Dagst
         raise_on_error=False,
     )
     events = list(result.all_events)
-    release = _release_metadata(events)
-    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == _CHECK]
+    release, metrics = _release_metadata(events), _baseline(workspace, events)
+    checks = [event.asset_check_evaluation_data for event in events if event.event_type_value == CHECK_EVENT]
     return BuildReport(
         ok=result.success,
         run_id=result.run_id,
         dataset=workspace.settings.name,
         stages=list(_stages(events)),
         checks_passed=sum(check.passed for check in checks),
-        checks_failed=sum(not check.passed for check in checks),
+        checks_failed=sum(not check.passed and is_blocking(check) for check in checks),
+        checks_unchanged=sum(bool(check.metadata["unchanged"].value) for check in checks),
         release=release.get("release_path"),
         release_id=release.get("release_id"),
-        metrics=_baseline(workspace, events),
+        metrics=metrics,
         ingest=_ingest_report(workspace, events),
-        problems=[] if result.success else list(_problems(events)),
+        published=[
+            *(_published(workspace, events) if assets is None else []),
+            *_published_baseline(workspace, metrics),
+        ],
+        warnings=[line for check in checks if not is_blocking(check) for line in findings_of(check)],
+        problems=[] if result.success else list(problems_of(events)),
     )
 
 
@@ -104,7 +150,13 @@ def check_inputs(workspace: Workspace) -> None:
     Raises:
         ConfigError: names the file and the option that gives another.
     """
-    named = {"--raw": workspace.archive, "--annotations": workspace.annotations}
+    files = workspace.files
+    cleaned = files.cleaned_manifest is not None
+    named = {
+        "--from-cleaned" if cleaned else "--raw": files.archive,
+        "--manifest": files.cleaned_manifest,
+        "--annotations": files.annotations,
+    }
     for option, path in named.items():
         if path is not None and not path.is_file():
             raise ConfigError(
@@ -129,9 +181,6 @@ def _only_build(workspace: Workspace) -> Iterator[None]:
         yield
 
 
-_CHECK = "ASSET_CHECK_EVALUATION"
-
-
 def _materializations(events: list[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
     return (event for event in events if event.is_step_materialization)
 
@@ -143,7 +192,9 @@ def _stages(events: list[dg.DagsterEvent]) -> Iterator[StageResult]:
             for name, item in event.step_materialization_data.materialization.metadata.items()
         }
         asset = event.asset_key.to_user_string() if event.asset_key else ""
-        yield StageResult(asset, values["dagster/row_count"], values["sha256"], values["seconds"])
+        yield StageResult(
+            asset, values["dagster/row_count"], values["sha256"], values["seconds"], values["unchanged"]
+        )
 
 
 def _release_metadata(events: list[dg.DagsterEvent]) -> dict[str, Any]:
@@ -165,22 +216,25 @@ def _baseline(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, 
     return dict(read_json(workspace.store.path("search_baseline")))
 
 
+def _published_baseline(workspace: Workspace, metrics: Mapping[str, Any]) -> list[Figure]:
+    """The published search table against what this run measured."""
+    published = workspace.settings.published_baseline
+    if published is None or not metrics:
+        return []
+    return compare_baseline(published, metrics["search_baseline"])
+
+
 def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, Any]:
     if not _was_built("raw_products", events):
         return {}
     return read_report(workspace.store.path("raw_products")).as_dict()
 
 
-def _problems(events: list[dg.DagsterEvent]) -> Iterator[str]:
-    for event in events:
-        if event.event_type_value == _CHECK and not event.asset_check_evaluation_data.passed:
-            check = event.asset_check_evaluation_data
-            listed: Any = check.metadata["problems"].value
-            for problem in listed or ["failed"]:
-                yield f"check {check.asset_key.to_user_string()}.{check.check_name}: {problem}"
-        elif event.is_step_failure:
-            failure = event.step_failure_data
-            if failure.user_failure_data is not None:
-                yield f"{event.step_key}: {failure.user_failure_data.description}"
-            elif failure.error is not None and failure.error.cls_name != "DagsterAssetCheckFailedError":
-                yield f"{event.step_key}: unexpected {failure.error.cls_name}; see this run in the Dagster UI"
+def _published(workspace: Workspace, events: list[dg.DagsterEvent]) -> list[Figure]:
+    """The published figures against what this run wrote, as far as it came."""
+    files = {
+        name: workspace.store.path(asset)
+        for name, asset in PUBLISHED_NAMES.items()
+        if _was_built(asset, events)
+    }
+    return compare_figures(workspace.settings.published, files)

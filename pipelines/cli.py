@@ -1,17 +1,23 @@
-"""Pipeline commands of `shopsim`, available in a checkout: `build`, `sample` and `baseline`.
+"""Pipeline commands of `shopsim`, available in a checkout: build, sample, baseline, published and audit.
 
 Registration imports nothing heavy; Dagster is loaded when a command runs.
 """
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.commands.output import add_common, show, show_json
 
 SAMPLE_SEED = 20261130
+_SPLIT_OPTIONS = (
+    ("--seed", "seed", "seed of the project splits"),
+    ("--val-size", "validation_size", "tasks of project/val, with --test-size"),
+    ("--test-size", "test_size", "tasks of project/test, with --val-size"),
+    ("--held-out-max", "held_out_max_group_size", "largest group of linked tasks that val or test may hold"),
+)
 
 
 def register(subparsers: Any) -> None:
@@ -19,6 +25,8 @@ def register(subparsers: Any) -> None:
     _register_build(subparsers)
     _register_sample(subparsers)
     _register_baseline(subparsers)
+    _register_published(subparsers)
+    _register_audit(subparsers)
 
 
 def _register_build(subparsers: Any) -> None:
@@ -30,6 +38,12 @@ def _register_build(subparsers: Any) -> None:
         help="sample (default), paper, like-published, or any name with --raw",
     )
     parser.add_argument("--raw", metavar="FILE", help="raw archive (.json or .json.gz)")
+    parser.add_argument(
+        "--from-cleaned", metavar="FILE", help="published cleaned v2 archive, with --manifest"
+    )
+    parser.add_argument(
+        "--manifest", metavar="FILE", help="manifest of that archive; its files lie beside it"
+    )
     parser.add_argument("--annotations", metavar="FILE", help="recorded persona price annotations")
     parser.add_argument(
         "--runtime-regex-task-id",
@@ -42,8 +56,23 @@ def _register_build(subparsers: Any) -> None:
     parser.add_argument("--out", metavar="DIR", help="release folder (default: data/releases/NAME/...)")
     parser.add_argument("--data", metavar="DIR", help="folder for artifacts and releases (default: data)")
     parser.add_argument("--force", action="store_true", help="allow --out to replace another release")
+    parser.add_argument(
+        "--index-only",
+        action="store_true",
+        help="rebuild index and baseline from the artifacts of an earlier build; publishes nothing",
+    )
+    parser.add_argument(
+        "--rerun", action="store_true", help="write every stage and run every check anew, changed or not"
+    )
+    _add_split_options(parser)
     add_common(parser)
     parser.set_defaults(handler=_build)
+
+
+def _add_split_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the project splits; each replaces a value of the data set's configuration."""
+    for option, name, text in _SPLIT_OPTIONS:
+        parser.add_argument(option, dest=name, type=int, metavar="N", help=text)
 
 
 def _register_sample(subparsers: Any) -> None:
@@ -76,24 +105,63 @@ def _register_baseline(subparsers: Any) -> None:
     parser = subparsers.add_parser("baseline", help="search baseline of one split of a release")
     parser.add_argument("release", metavar="RELEASE", help="release folder with its private part")
     parser.add_argument("--split", required=True, metavar="NAME", help="source/NAME or project/NAME")
+    parser.add_argument(
+        "--weights",
+        default="v3",
+        metavar="NAME",
+        help="v3 (default, the contract) or v2 (the shifted column weights that v3 mended, ranked by FTS5)",
+    )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default 1)")
     add_common(parser)
     parser.set_defaults(handler=_baseline)
 
 
+def _register_published(subparsers: Any) -> None:
+    parser = subparsers.add_parser("published", help="which published figures a release reproduces")
+    parser.add_argument("release", metavar="RELEASE", help="release folder with its private part")
+    parser.add_argument("--dataset", metavar="NAME", help="whose figures (default: the release's own)")
+    add_common(parser)
+    parser.set_defaults(handler=_published)
+
+
+def _register_audit(subparsers: Any) -> None:
+    parser = subparsers.add_parser("audit", help="reason codes of a release, or one case with its lineage")
+    parser.add_argument("release", metavar="RELEASE", help="release folder with its private part")
+    case = parser.add_mutually_exclusive_group()
+    case.add_argument("--asin", metavar="A", help="one product, also an excluded one, with its tasks")
+    case.add_argument(
+        "--task", type=int, metavar="T", help="one task, also an inactive one, with its product"
+    )
+    add_common(parser)
+    parser.set_defaults(handler=_audit)
+
+
 def _build(arguments: argparse.Namespace) -> int:
     from pipelines.build import run_build
     from pipelines.report import build_lines
-    from pipelines.stages.release import check_replaceable
+    from shopsim_env.release.placing import check_replaceable
 
     if arguments.out is not None:
         check_replaceable(Path(arguments.out), force=arguments.force)
-    report = run_build(_build_config(arguments))
+    report = run_build(_build_config(arguments), index_only=arguments.index_only)
     if arguments.json:
         show_json(report.as_dict())
     else:
         show(build_lines(report))
-    return 0 if report.ok else 1
+    return 0 if report.ok and report.reproduced else 1
+
+
+def _published(arguments: argparse.Namespace) -> int:
+    from pipelines.published import compare_release
+    from pipelines.report import figure_lines
+
+    figures = compare_release(Path(arguments.release), arguments.dataset)
+    failed = any(figure.failed for figure in figures)
+    if arguments.json:
+        show_json({"ok": not failed, "figures": [asdict(figure) for figure in figures]})
+    else:
+        show(figure_lines(figures))
+    return 1 if failed else 0
 
 
 def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -103,14 +171,17 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
         "runtime_regex_all": "all" in listed,
         "runtime_regex_task_ids": [_task_id(text) for text in listed if text != "all"],
         "force": arguments.force,
+        "rerun": arguments.rerun,
         "show_progress": not arguments.json,
     }
-    for name in ("raw", "annotations", "out"):
+    for name in ("raw", "from_cleaned", "manifest", "annotations", "out"):
         value = getattr(arguments, name)
         if value is not None:
             config[name] = str(Path(value).resolve())
     if arguments.lenient:
         config["lenient"] = True
+    chosen = {name: getattr(arguments, name) for _, name, _ in _SPLIT_OPTIONS}
+    config["project_splits"] = {name: value for name, value in chosen.items() if value is not None}
     if arguments.data is not None:
         data = Path(arguments.data).resolve()
         config |= {"artifacts_root": str(data / "artifacts"), "releases_root": str(data / "releases")}
@@ -156,11 +227,29 @@ def _baseline(arguments: argparse.Namespace) -> int:
 
     if arguments.workers < 1:
         raise ConfigError(f"--workers: expected at least 1, found {arguments.workers}")
-    report = measure_split(Path(arguments.release), arguments.split, workers=arguments.workers)
+    report = measure_split(
+        Path(arguments.release), arguments.split, weights=arguments.weights, workers=arguments.workers
+    )
     if arguments.json:
         show_json(report)
     else:
         show(baseline_lines(report))
+    return 0
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from pipelines.audit_report import case_lines, summary_lines
+    from pipelines.stages.audit.lookup import audit_case, audit_summary
+
+    path = Path(arguments.release)
+    if arguments.asin is None and arguments.task is None:
+        report, lines = audit_summary(path), summary_lines
+    else:
+        report, lines = audit_case(path, asin=arguments.asin, task_id=arguments.task), case_lines
+    if arguments.json:
+        show_json(report)
+    else:
+        show(lines(report))
     return 0
 
 

@@ -1,13 +1,15 @@
-"""The one code location: all assets, checks, jobs and the workspace resource. Wiring only."""
+"""The one code location: assets, checks, jobs, sensors, schedules and the workspace resource. Wiring only."""
 
 import dagster as dg
 
-from assets import annotations, catalog, cleaned, release, search, splits
+from assets import annotations, audit, catalog, cleaned, release, search, splits, witnesses
 from assets.checks.modules import CHECK_MODULES
+from pipelines.automation import observe_daily, observe_published
 from pipelines.jobs import build_release
 from pipelines.resources.workspace import WorkspaceResource
+from pipelines.sensors import failed_run_log, raw_archive_changed
 
-ASSET_MODULES = [catalog, annotations, cleaned, splits, search, release]
+ASSET_MODULES = [catalog, annotations, cleaned, audit, splits, search, witnesses, release]
 
 
 def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:
@@ -15,7 +17,9 @@ def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:
     return dg.Definitions(
         assets=dg.load_assets_from_modules(ASSET_MODULES),
         asset_checks=dg.load_asset_checks_from_modules(CHECK_MODULES),
-        jobs=[build_release],
+        jobs=[build_release, observe_published],
+        schedules=[observe_daily],
+        sensors=[raw_archive_changed, failed_run_log],
         resources={"workspace": workspace},
     )
 

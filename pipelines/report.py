@@ -1,6 +1,6 @@
 """A build report as text: stages, checks, missing fields, search baseline, what to try next."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
@@ -9,7 +9,9 @@ from rich.table import Table
 
 from pipelines.build import BuildReport
 from pipelines.resources.paths import ROOT
+from pipelines.stages.published_figures import OK, PACKING, Figure
 
+_WIDTH = 20
 _MODES = {"instruction_simple": "simple", "instruction": "full"}
 
 
@@ -17,8 +19,10 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     """Lines to print for a person."""
     yield f"data set {report.dataset}, Dagster run {report.run_id}"
     if report.stages:
-        yield from _table(("stage", "rows", "sha256", "seconds"), _stage_rows(report))
-        yield f"checks: {report.checks_passed} passed, {report.checks_failed} failed"
+        yield from _table(("stage", "rows", "sha256", "seconds", ""), _stage_rows(report))
+        counts = f"{report.checks_passed} passed, {report.checks_failed} failed"
+        yield f"checks: {counts}, {report.checks_unchanged} unchanged"
+    yield from (f"warning: {warning}" for warning in report.warnings)
     yield from _ingest_lines(report.ingest)
     baseline = report.metrics.get("search_baseline", {})
     if baseline:
@@ -27,7 +31,11 @@ def build_lines(report: BuildReport) -> Iterator[str]:
             ("split", "text", "tasks", "recall@1", "recall@20", "recall@150", "mrr@150"),
             _baseline_rows(baseline),
         )
-    if report.ok:
+    yield from figure_lines(report.published)
+    if report.ok and report.release is None:
+        yield "index and baseline rebuilt from the artifacts at hand; no release was published"
+        yield "publish them: shopsim build (without --index-only)"
+    elif report.ok:
         yield f"release {report.release_id}"
         yield f"        {_shown(report.release)}"
         yield f"play it: shopsim play --release {_shown(report.release)}"
@@ -36,9 +44,31 @@ def build_lines(report: BuildReport) -> Iterator[str]:
         yield from (f"  {problem}" for problem in report.problems)
 
 
+def figure_lines(figures: Sequence[Figure]) -> Iterator[str]:
+    """The published figures as a table, and what the verdicts mean."""
+    if not figures:
+        return
+    yield "published figures"
+    yield from _table(("figure", "expected", "found", ""), map(_figure_row, figures))
+    good = sum(figure.status == OK for figure in figures)
+    yield f"{good} of {len(figures)} published figures reproduced"
+    if any(figure.status == PACKING for figure in figures):
+        yield "packing: the data inside are the published ones, the packed bytes come from another zlib"
+
+
+def _figure_row(figure: Figure) -> tuple[str, ...]:
+    return figure.name, _short(figure.expected), _short(figure.found), figure.status
+
+
+def _short(value: Any) -> str:
+    text = "-" if value is None else str(value)
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+
+
 def _stage_rows(report: BuildReport) -> Iterator[tuple[str, ...]]:
     for stage in report.stages:
-        yield stage.asset, f"{stage.rows:,}", stage.sha256[:12], f"{stage.seconds:.2f}"
+        note = "unchanged" if stage.unchanged else ""
+        yield stage.asset, f"{stage.rows:,}", stage.sha256[:12], f"{stage.seconds:.2f}", note
 
 
 def _ingest_lines(ingest: Mapping[str, Any]) -> Iterator[str]:

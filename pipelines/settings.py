@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.errors import ConfigError
-from shopsim_env.canonical import compact_json, sha256_text
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -50,12 +49,54 @@ class Expected(_Model):
     source_splits_sha256_crlf: Digest | None = None
 
 
+class FileHashes(_Model):
+    """SHA-256 of one published file, with LF and with CRLF line ends; None is not compared."""
+
+    lf: Digest | None = None
+    crlf: Digest | None = None
+
+
+class Published(_Model):
+    """Figures of an earlier public release, compared with a build one by one; a difference stops nothing.
+
+    `manifest` and `grouping` hold keys of the published cleaned and split manifests, `files` the hashes of
+    published files by name, `source_splits` the number of tasks, `project_splits` keys of each split.
+    """
+
+    manifest: dict[str, int | str | tuple[int, ...] | dict[str, int]] = {}
+    files: dict[str, FileHashes] = {}
+    source_splits: dict[str, int] = {}
+    project_splits: dict[str, dict[str, int | Digest]] = {}
+    grouping: dict[str, int] = {}
+
+
 class Baseline(_Model):
     """Splits whose search baseline is measured, and floors of Recall@150 below which a build fails."""
 
     splits: tuple[str, ...] = ("source/standard_eval", "project/test")
     floor_simple: float = Field(default=0.0, ge=0, le=1)
     floor_full: float = Field(default=0.0, ge=0, le=1)
+
+
+Digits = Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")]
+
+
+class PublishedFigures(_Model):
+    """Figures as they were published, digit by digit: recall in per cent, MRR@150."""
+
+    recall_1: Digits
+    recall_20: Digits
+    recall_150: Digits
+    mrr: Digits
+
+
+class PublishedBaseline(_Model):
+    """A published search baseline: reported beside the measured one, digit by digit; stops no build."""
+
+    split: str
+    tasks: int = Field(ge=0)
+    instruction_simple: PublishedFigures
+    instruction: PublishedFigures
 
 
 class AnnotatorSettings(_Model):
@@ -70,12 +111,14 @@ class DatasetSettings(_Model):
     """One data set: where its archive is, what it must contain, how it is split.
 
     Paths are relative to the repository root. `archive_sha256` None means ad hoc: the hash is recorded, not
-    pinned. `source_splits` empty means: by `tag` and persona.
+    pinned. With `cleaned_manifest` the archive is a cleaned one, and `archive_sha256` is the hash of the raw
+    archive that the manifest names. `source_splits` empty means: by `tag` and persona.
     """
 
     name: str
     archive: str
     archive_sha256: Digest | None = None
+    cleaned_manifest: str | None = None
     annotations: str | None = None
     annotator: AnnotatorSettings = AnnotatorSettings()
     licence: str = "not stated"
@@ -85,12 +128,9 @@ class DatasetSettings(_Model):
     source_splits: dict[str, SourceBound] = {}
     project_splits: ProjectSplits = ProjectSplits()
     expected: Expected = Expected()
+    published: Published = Published()
     baseline: Baseline = Baseline()
-
-    def digest(self) -> str:
-        """SHA-256 over everything but where the files lie: what two builds must share to be mixed."""
-        places = {"archive", "annotations"}
-        return sha256_text(compact_json(self.model_dump(mode="json", exclude=places)))
+    published_baseline: PublishedBaseline | None = None
 
 
 def configured_datasets(configs: Path) -> list[str]:

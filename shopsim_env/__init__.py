@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shopsim_env.catalog.price_axes import price_axes
     from shopsim_env.catalog.prices import PriceResolution, resolve_price
     from shopsim_env.catalog.product import Product
+    from shopsim_env.contamination import ContaminationHit, ContaminationReport, check_contamination
     from shopsim_env.errors import (
         EpisodeError,
         ObservationError,
@@ -46,6 +47,8 @@ _HOMES = {
     "AskShopper": "shopsim_env.shop.actions",
     "Budget": "shopsim_env.tasks.budget",
     "Click": "shopsim_env.shop.actions",
+    "ContaminationHit": "shopsim_env.contamination",
+    "ContaminationReport": "shopsim_env.contamination",
     "EnvPool": "shopsim_env.pool",
     "EpisodeError": "shopsim_env.errors",
     "Group": "shopsim_env.pool",
@@ -72,6 +75,7 @@ _HOMES = {
     "UnknownTaskError": "shopsim_env.errors",
     "UsageError": "shopsim_env.errors",
     "anchor_key": "shopsim_env.shop.anchor",
+    "check_contamination": "shopsim_env.contamination",
     "load_release": "shopsim_env.release",
     "match_option": "shopsim_env.reward.option",
     "normalize_query": "shopsim_env.text.normalize",
@@ -87,6 +91,8 @@ __all__ = [
     "AskShopper",
     "Budget",
     "Click",
+    "ContaminationHit",
+    "ContaminationReport",
     "EnvPool",
     "EpisodeError",
     "Group",
@@ -113,6 +119,7 @@ __all__ = [
     "UnknownTaskError",
     "UsageError",
     "anchor_key",
+    "check_contamination",
     "load_release",
     "match_option",
     "normalize_query",

@@ -12,12 +12,23 @@ from importlib.metadata import entry_points
 from io import TextIOWrapper
 from pathlib import Path
 
-from shopsim_env.commands import bench, doctor, floors, play, replay, search, serve, verify
+from shopsim_env.commands import (
+    bench,
+    contamination,
+    doctor,
+    floors,
+    play,
+    release,
+    replay,
+    search,
+    serve,
+    verify,
+)
 from shopsim_env.commands.output import show_json
 from shopsim_env.errors import ShopSimError
 from shopsim_env.versions import __version__
 
-_CHECKOUT_COMMANDS = ("build", "sample", "baseline")
+_CHECKOUT_COMMANDS = ("build", "sample", "baseline", "published", "audit")
 _CHECKOUT = Path(__file__).resolve().parent.parent / "pipelines" / "cli.py"
 
 
@@ -29,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (verify, search, play, replay, serve, floors, doctor, bench):
+    for module in (verify, release, search, play, replay, serve, floors, contamination, doctor, bench):
         module.register(subparsers)
     if _CHECKOUT.is_file():
         # Only our own checkout: an unrelated top-level package may be called `pipelines` too.

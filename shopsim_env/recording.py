@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from shopsim_env.canonical import compact_json, sha256_text
-from shopsim_env.dialogue.wording import ModelWording
+from shopsim_env.dialogue.wording import ModelWording, TemplateWording
+from shopsim_env.errors import UsageError
 from shopsim_env.shop.env import Reset, ShopEnv, Step
 from shopsim_env.shop.episode import ReleaseLike
 from shopsim_env.trace import TraceRecord, TraceWriter, encode_action
@@ -39,12 +40,21 @@ class TracedEnv(ShopEnv):
         release: As for `ShopEnv`; its id goes into the records.
         writer: Where records go; without one they are kept in `finished`.
         options: Keywords of `ShopEnv`.
+
+    Raises:
+        UsageError: as for `ShopEnv`; a wording that a trace cannot carry (code `unrecordable_wording`).
     """
 
     def __init__(
         self, release: IdentifiedRelease, *, writer: TraceWriter | None = None, **options: Any
     ) -> None:
         super().__init__(release, **options)
+        if not isinstance(self._wording, (TemplateWording, ModelWording)):
+            raise UsageError(
+                f"shopper_wording: expected templates or a ModelWording, whose answers a trace can carry, "
+                f"found {type(self._wording).__name__}; play it with ShopEnv",
+                code="unrecordable_wording",
+            )
         self._release_id = release.id
         self._writer = writer
         self._record: TraceRecord | None = None

@@ -15,7 +15,7 @@ from shopsim_env.recording import IdentifiedRelease, TracedEnv
 from shopsim_env.trace import TraceReader, TraceRecord, decode_action, read_record
 from shopsim_env.versions import component_versions
 
-_RESULT = ("ended_by", "termination_reason", "reward", "reward_detail")
+_RESULT = ("ended_by", "termination_reason", "reward", "reward_detail", "wordings")
 
 
 @dataclass(frozen=True, slots=True)

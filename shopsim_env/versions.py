@@ -15,7 +15,7 @@ VARIANT_PRICE_VERSION = "variant-price-v3"
 CATALOG_FILTER_VERSION = "single-price-axis-v1"
 REWARD_VERSION = "shopsim-reward-v1"
 PAPER_REWARD_VERSION = "shopsimulator-paper-reward-v2"
-RELEASE_SCHEMA_VERSION = "shopsim-release-v1"
+RELEASE_SCHEMA_VERSION = "shopsim-release-v2"
 
 TOP_K = 150
 PAGE_SIZE = 20

@@ -25,6 +25,7 @@ ODD = "700000000103"
 WIDE = "700000000104"
 TWINS = "700000000105"
 TENTS = 47
+PERSONA = {"地区信息": {"省份": "浙江"}, "行为特征": {"近期搜索": ["星野台灯"], "偏好": ["简约"]}}
 
 
 def _record(asin: str, title: str, options: Mapping[str, list[Any]], **fields: Any) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def shop_release(folder: Path) -> SmallRelease:
         LAMP,
         "想要星野便携台灯，雾蓝色单灯，预算不超过40元",
         simple="找个星野便携台灯",
-        persona={"地区信息": {"省份": "浙江"}},
+        persona=PERSONA,
         options=("雾蓝", "单灯"),
         attributes=("可充电", "防水"),
         upper="40",

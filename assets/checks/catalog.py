@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from assets._inputs import document, task_rows
+from assets._inputs import document, exclusion_list, origin, task_rows
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
+from pipelines.stages.human_exclusions import read_document
 from pipelines.stages.ingest import iter_records, read_report
-from pipelines.stages.price_axes import find_exclusions
 from pipelines.stages.published_json import PublishedJson
-from pipelines.stages.task_ids import task_uid
+from pipelines.stages.task_ids import instruction_at, task_uid
 
 
 @blocking_check("raw_products")
@@ -26,13 +26,19 @@ def asins_unique(work: Workspace) -> Iterator[str]:
 @blocking_check("raw_products")
 def archive_counts_expected(work: Workspace) -> Iterator[str]:
     """Products, tasks and persona tasks are as many as the data set's configuration says."""
-    expected = work.settings.expected
+    expected, before = work.settings.expected, origin(work)
     products = tasks = persona = 0
     for row in iter_records(work.store.path("raw_products")):
         products += 1
         tasks += row.instruction_count
         persona += row.instruction_count if row.has_persona else 0
     found = {"products": products, "tasks": tasks, "persona_tasks": persona}
+    if before is not None:
+        # What left before is known by number alone, so persona tasks cannot be told apart.
+        products += len(before.exclusions)
+        tasks += sum(len(item["task_ids"]) for item in before.exclusions)
+        tasks += len(before.manifest.get("quarantined_tasks", ()))
+        found = {"products": products, "tasks": tasks}
     for name, number in found.items():
         wanted = getattr(expected, name)
         if wanted is not None and wanted != number:
@@ -44,8 +50,10 @@ def report_matches_products(work: Workspace) -> Iterator[str]:
     """The report counts the products and quarantined rows that the table holds, and the archive is pinned."""
     report = read_report(work.store.path("raw_products"))
     rows = [row.quarantine for row in iter_records(work.store.path("raw_products"))]
-    if report.product_count != len(rows):
-        yield f"product_count: expected {len(rows)}, found {report.product_count}"
+    before = origin(work)
+    products = len(rows) + (len(before.exclusions) if before is not None else 0)
+    if report.product_count != products:
+        yield f"product_count: expected {products}, found {report.product_count}"
     quarantined = dict(sorted(Counter(reason for reason in rows if reason).items()))
     if report.quarantined != quarantined:
         yield f"quarantined: expected {quarantined}, found {report.quarantined}"
@@ -57,6 +65,9 @@ def report_matches_products(work: Workspace) -> Iterator[str]:
 @blocking_check("task_ids")
 def ids_number_the_raw_corpus(work: Workspace) -> Iterator[str]:
     """Ids count from 0 over products and their instructions, without a gap, and uids are right and unique."""
+    if origin(work) is not None:
+        yield from _ids_of_a_cleaned_archive(work)
+        return
     tasks = iter(task_rows(work))
     uids: Counter[str] = Counter()
     number = 0
@@ -81,16 +92,39 @@ def ids_number_the_raw_corpus(work: Workspace) -> Iterator[str]:
     yield from (f"task uid {uid} comes {count} times" for uid, count in uids.items() if count > 1)
 
 
+def _ids_of_a_cleaned_archive(work: Workspace) -> Iterator[str]:
+    """Every id of the source comes once, and each uid that the archive holds follows from its text."""
+    tasks = task_rows(work)
+    count = read_report(work.store.path("raw_products")).task_count
+    if [task.task_id for task in tasks] != list(range(count)):
+        yield f"expected the task ids 0 to {count - 1} once each, found {len(tasks)} others"
+    rows = {row.source_product_index: row for row in iter_records(work.store.path("raw_products"))}
+    for task in tasks:
+        if task.task_uid:
+            row = rows[task.source_product_index]
+            text = instruction_at(row.record, task.instruction_index).get("instruction") or ""
+            if task.task_uid != task_uid(row.asin, task.instruction_index, text):
+                yield f"task {task.task_id}: its uid does not follow from its text"
+
+
+@blocking_check("human_exclusions")
+def list_is_the_configured_one(work: Workspace) -> Iterator[str]:
+    """The entries are those of configs/exclusions at this moment."""
+    found = read_document(document(work, "human_exclusions"))
+    if found.identity() != work.exclusions.identity():
+        yield f"expected entries {work.exclusions.sha256()[:12]}, found {found.sha256()[:12]}"
+
+
 @blocking_check("price_axis_exclusions")
 def exclusions_are_exactly_the_multi_price_products(work: Workspace) -> Iterator[str]:
-    """Exactly the products with two or more price-varying axes are listed, with their tasks."""
-    expected = find_exclusions(iter_records(work.store.path("raw_products")), task_rows(work))
+    """Exactly the products with two or more price-varying axes or excluded by hand are listed, with tasks."""
+    expected = exclusion_list(work)
     found = document(work, "price_axis_exclusions")
     by_index = {item["source_product_index"]: item for item in found}
     for item in expected:
         if by_index.pop(item["source_product_index"], None) != item:
             yield f"record {item['source_product_index']}: missing or different in the list"
-    yield from (f"record {index}: listed without two price-varying axes" for index in by_index)
+    yield from (f"record {index}: listed without a reason" for index in by_index)
     wanted = work.settings.expected.excluded_products
     if wanted is not None and wanted != len(found):
         yield f"excluded_products: expected {wanted}, found {len(found)}"

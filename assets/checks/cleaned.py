@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from assets._inputs import audit_records, document, excluded_indices, task_rows
+from assets._inputs import audit_records, document, excluded_indices, origin, task_rows
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
+from pipelines.stages.cleaned_source import CleanedOrigin
 from pipelines.stages.cleaning import describe_cleaned, iter_cleaned
 from pipelines.stages.ingest import iter_records
+from pipelines.stages.json_archive import data_sha256
 from pipelines.stages.nouns import read_nouns
 from pipelines.stages.price_axes import MAX_PRICE_AXES
 from pipelines.stages.published_json import PublishedJson
@@ -82,6 +84,25 @@ def manifest_matches_archive(work: Workspace) -> Iterator[str]:
             yield f"{name}: expected {wanted}, found {found}"
 
 
+@blocking_check("cleaned_v2")
+def cleaned_archive_reproduced(work: Workspace) -> Iterator[str]:
+    """The data are those of the cleaned archive that the build started from, if it started from one.
+
+    With exclusions by hand or with other annotations a build is meant to differ from its source.
+    """
+    before = origin(work)
+    if before is None or work.exclusions.entries or not _same_annotations(work, before):
+        return
+    wanted, found = before.manifest["output_data_sha256"], data_sha256(work.store.path("cleaned_v2"))
+    if wanted != found:
+        yield f"output_data_sha256: expected {wanted}, found {found}"
+
+
+def _same_annotations(work: Workspace, before: CleanedOrigin) -> bool:
+    audit = PublishedJson.of(document(work, "price_annotations"))
+    return before.manifest.get("persona_price_audit_sha256") in (audit.sha256, audit.crlf_sha256)
+
+
 @blocking_check("source_splits")
 def source_splits_hold_active_tasks(work: Workspace) -> Iterator[str]:
     """Source splits name active tasks only, ascending, and together every one of them."""
@@ -108,5 +129,8 @@ def every_title_tagged(work: Workspace) -> Iterator[str]:
     asins = {record["asin"] for record in iter_cleaned(work.store.path("cleaned_v2"))}
     yield from (f"product {asin}: no title nouns" for asin in sorted(asins - nouns.nouns.keys()))
     yield from (f"product {asin}: tagged but not cleaned" for asin in sorted(nouns.nouns.keys() - asins))
-    if nouns.tagger_name != work.settings.tagger:
-        yield f"tagger: expected {work.settings.tagger}, found {nouns.tagger_name}"
+    tagger = work.tagger()
+    expected = (tagger.name, tagger.version, tagger.fingerprint)
+    found = (nouns.tagger_name, nouns.tagger_version, nouns.tagger_fingerprint)
+    if found != expected:
+        yield f"tagger: expected {' '.join(expected)}, found {' '.join(found)}"

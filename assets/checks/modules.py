@@ -2,10 +2,10 @@
 
 from types import ModuleType
 
-from assets.checks import annotations, catalog, cleaned, release, search, splits
+from assets.checks import annotations, audit, catalog, cleaned, release, search, splits, witnesses
 from assets.checks.blocking import REQUIRED
 
-CHECK_MODULES: list[ModuleType] = [catalog, annotations, cleaned, splits, search, release]
+CHECK_MODULES: list[ModuleType] = [catalog, annotations, cleaned, audit, splits, search, witnesses, release]
 
 
 def required_checks(asset: str) -> list[str]:

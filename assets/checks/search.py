@@ -6,9 +6,10 @@ from contextlib import closing
 from typing import Any
 
 from assets._inputs import document
-from assets.checks.blocking import blocking_check
+from assets.checks.blocking import blocking_check, warning_check
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.published_baseline import compare_baseline
 from pipelines.stages.search_equality import compare_engines
 from shopsim_env.canonical import compact_json, sha256_lines
 from shopsim_env.catalog.schema import public_record
@@ -109,6 +110,16 @@ def recall_not_below_floor(work: Workspace) -> Iterator[str]:
             found = result["modes"][mode]["recall"][str(TOP_K)]["rate"]
             if found is not None and found < floor:
                 yield f"{split}, {mode}: recall@150 {found:.4f} is below {floor}"
+
+
+@warning_check("search_baseline")
+def published_baseline_met(work: Workspace) -> Iterator[str]:
+    """Each figure of the published search baseline is met digit by digit; a difference is reported only."""
+    published = work.settings.published_baseline
+    measured = document(work, "search_baseline")["search_baseline"]
+    for figure in compare_baseline(published, measured) if published else ():
+        if figure.failed:
+            yield f"{figure.name}: expected {figure.expected}, found {figure.found}"
 
 
 def _fields(record: Mapping[str, Any]) -> dict[str, str]:

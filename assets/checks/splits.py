@@ -1,12 +1,15 @@
-"""What must hold of the project splits."""
+"""What must hold of the project splits, the clean variants and the contamination report."""
 
 from collections import Counter
 from collections.abc import Iterator
 
-from assets._inputs import document
+from assets._inputs import active_asins, document, findings, split_members
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
+from pipelines.stages.audit.findings import quarantine_codes
+from pipelines.stages.clean_splits import CLEAN
 from pipelines.stages.cleaning import iter_cleaned
+from pipelines.stages.contamination import shared_values
 from pipelines.stages.persona_groups import group_tasks, read_persona_records
 from pipelines.stages.project_splits import PARTS, task_ids_sha256
 
@@ -38,6 +41,27 @@ def groups_never_broken(work: Workspace) -> Iterator[str]:
         parts = {part_of.get(task_id, "none") for task_id in group.task_ids}
         if len(parts) > 1:
             yield f"{group.group_id}: spread over {sorted(parts)}"
+
+
+@blocking_check("clean_splits")
+def clean_splits_lack_exactly_the_quarantined(work: Workspace) -> Iterator[str]:
+    """Quarantined tasks are those of the audit; each split has one clean variant, which lacks just them."""
+    clean = document(work, "clean_splits")
+    expected = set(quarantine_codes(findings(work), active_asins(work)))
+    found = set(clean["quarantined_task_ids"])
+    yield from (f"task {task_id}: quarantined, but not listed" for task_id in sorted(expected - found))
+    yield from (f"task {task_id}: listed, but not quarantined" for task_id in sorted(found - expected))
+    variants = dict(clean["splits"])
+    for name, ids in split_members(work).items():
+        if variants.pop(f"{name}{CLEAN}", None) != [item for item in ids if item not in expected]:
+            yield f"{name}{CLEAN}: not the split without its quarantined tasks"
+    yield from (f"{name}: variant of no split" for name in variants)
+
+
+@blocking_check("contamination")
+def project_splits_share_nothing(work: Workspace) -> Iterator[str]:
+    """No product, text, persona or user id stands in two of the project splits."""
+    yield from shared_values(document(work, "contamination"), "project")
 
 
 def _part_matches(work: Workspace, part: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pipelines.errors import ArtifactError
+from pipelines.resources.reads import Reads
 from shopsim_env.canonical import pretty_json, sha256_file
 
 
@@ -24,7 +25,7 @@ class Artifact:
     sha256: str
     bytes: int
     code_version: str
-    settings_sha256: str
+    settings: Mapping[str, str]
     parents: Mapping[str, str]
 
 
@@ -33,13 +34,17 @@ class ArtifactStore:
 
     Args:
         root: Folder; nothing is created until the first write.
-        settings_sha256: Digest of the settings of this run; artifacts of other settings never meet in a
-            release.
+        settings: Digest of every setting of this run; an artifact whose settings have changed never enters
+            a release.
+        reads: Where to note what is opened; the settings noted there are recorded with each artifact.
     """
 
-    def __init__(self, root: Path, settings_sha256: str = "") -> None:
+    def __init__(
+        self, root: Path, settings: Mapping[str, str] | None = None, reads: Reads | None = None
+    ) -> None:
         self.root = root
-        self._settings_sha256 = settings_sha256
+        self._settings = settings or {}
+        self._reads = reads or Reads()
 
     def write(
         self,
@@ -72,7 +77,7 @@ class ArtifactStore:
             temporary.replace(final)
         finally:
             temporary.unlink(missing_ok=True)
-        artifact = Artifact(asset, final, digest, size, code_version, self._settings_sha256, inputs)
+        artifact = Artifact(asset, final, digest, size, code_version, dict(self._reads.settings), inputs)
         self._write_json(self._sidecar(asset), {**asdict(artifact), "path": filename})
         return artifact
 
@@ -105,7 +110,24 @@ class ArtifactStore:
                 f"Materialize {asset} again.",
                 code="artifact_altered",
             )
+        self._reads.artifacts[asset] = artifact.sha256
         return artifact
+
+    def unchanged(
+        self, asset: str, sha256: str, code_version: str, parents: Iterable[str]
+    ) -> Artifact | None:
+        """The artifact, if its file has this hash and was written by this code from the present inputs."""
+        try:
+            artifact = self.open(asset)
+            inputs = {parent: self.describe(parent).sha256 for parent in parents}
+        except ArtifactError:
+            return None
+        recorded = (artifact.sha256, artifact.code_version, dict(artifact.parents))
+        return artifact if recorded == (sha256, code_version, inputs) else None
+
+    def has_receipt(self, asset: str, check: str, sha256: str) -> bool:
+        """Whether the check passed for these bytes of `asset`."""
+        return self._receipts(asset).get(check) == sha256
 
     def path(self, asset: str) -> Path:
         """Verified path of the artifact of `asset`."""
@@ -148,10 +170,9 @@ class ArtifactStore:
         return judged
 
     def _require_fresh(self, artifact: Artifact, code_version: str) -> None:
-        now = {
-            "code": (artifact.code_version, code_version),
-            "settings": (artifact.settings_sha256[:12], self._settings_sha256[:12]),
-        }
+        now = {"code": (artifact.code_version, code_version)}
+        for name, digest in artifact.settings.items():
+            now[f"setting {name}"] = (digest[:12], self._settings.get(name, "gone")[:12])
         for parent, digest in artifact.parents.items():
             now[parent] = (digest[:12], self.describe(parent).sha256[:12])
         for name, (then, found) in now.items():

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ConfigError
+from pipelines.resources.paths import ROOT
 from shopsim_env.canonical import compact_json, sha256_file, sha256_text
 from shopsim_env.text.nouns import LiteralTagger, Tagger, noun_terms, tagger_fingerprint
 
 _SPACY_PREFIX = "spacy:"
 _NOUN_TAGS = ("NOUN", "PROPN")
+_RJIEBA_NOUNS = "n"
 # Slow and without influence on parts of speech.
 _UNUSED_COMPONENTS = ("parser", "ner", "senter")
 _SEGMENTER_PACKAGES = {"jieba": "jieba", "pkuseg": "spacy-pkuseg"}
@@ -36,10 +38,12 @@ def load_tagger(name: str) -> Tagger:
     """The tagger with this name.
 
     Args:
-        name: "literal", "rjieba", "spacy:PACKAGE" or "spacy:FOLDER" (a name with a separator is a folder).
+        name: "literal", "rjieba", "spacy:PACKAGE" or "spacy:FOLDER" (a name with a separator is a folder,
+            relative to the repository root).
 
     Raises:
-        ConfigError: Unknown name, or package or model missing, foreign or of a version that does not fit.
+        ConfigError: Unknown name, or package, model or segmenter missing, foreign, damaged or of a version
+            that does not fit.
     """
     if name == "literal":
         return LiteralTagger()
@@ -66,12 +70,14 @@ class RjiebaTagger:
         self._jieba = rjieba.Jieba()
         self.version = metadata.version("rjieba")
         probes = [self._jieba.tag(probe) for probe in _PROBES]
-        parts = {"probes": sha256_text(compact_json(probes))}
+        parts = {"probes": sha256_text(compact_json(probes)), "nouns": _RJIEBA_NOUNS}
         self.fingerprint = tagger_fingerprint(self.name, self.version, parts)
 
     def nouns(self, text: str) -> tuple[str, ...]:
         """Title terms of one text."""
-        return noun_terms((word for word, tag in self._jieba.tag(text) if tag.startswith("n")), text)
+        return noun_terms(
+            (word for word, tag in self._jieba.tag(text) if tag.startswith(_RJIEBA_NOUNS)), text
+        )
 
     def nouns_of(self, texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
         """Title terms of each text."""
@@ -88,18 +94,23 @@ class SpacyTagger:
             raise _missing("spaCy", "pip install -r requirements.lock") from error
         folder, meta = _find_model(target)
         _check_model(target, meta, spacy)
-        self._nlp = spacy.load(folder, exclude=list(_UNUSED_COMPONENTS))
+        self._nlp = _load(spacy, target, folder)
         if not any(token.pos_ for probe in _PROBES for token in self._nlp(probe)):
             raise _foreign(target, "a pipeline that assigns parts of speech", f"only {self._nlp.pipe_names}")
         self.name = f"{_SPACY_PREFIX}{meta['lang']}_{meta['name']}"
         self.version = str(meta["version"])
-        parts = {"spacy": metadata.version("spacy"), **self._segmenter(), **_file_hashes(folder)}
+        rules = {"spacy": metadata.version("spacy"), "nouns": " ".join(_NOUN_TAGS)}
+        parts = {**rules, **self._segmenter(), **_file_hashes(folder)}
         self.fingerprint = tagger_fingerprint(self.name, self.version, parts)
 
     def _segmenter(self) -> dict[str, str]:
         segmenter = str(self._nlp.config["nlp"]["tokenizer"].get("segmenter", ""))
         package = _SEGMENTER_PACKAGES.get(segmenter)
-        return {f"segmenter {segmenter}": metadata.version(package) if package else ""}
+        try:
+            version = metadata.version(package) if package else ""
+        except metadata.PackageNotFoundError as error:
+            raise _missing(f"{package}, which the model segments with", f"pip install {package}") from error
+        return {f"segmenter {segmenter}": version}
 
     def nouns(self, text: str) -> tuple[str, ...]:
         """Title terms of one text."""
@@ -114,7 +125,7 @@ class SpacyTagger:
 def _find_model(target: str) -> tuple[Path, dict[str, Any]]:
     """Folder with the model's data and its `meta.json`. A package is looked at and never imported."""
     if not target.isidentifier():
-        return Path(target), _read_meta(target, Path(target))
+        return ROOT / target, _read_meta(target, ROOT / target)
     spec = importlib.util.find_spec(target)
     if spec is None:
         raise _missing(
@@ -157,6 +168,19 @@ def _check_model(target: str, meta: dict[str, Any], spacy: Any) -> None:
     wanted = str(meta.get("spacy_version", ""))
     if not wanted or not spacy.util.is_compatible_version(spacy.__version__, wanted):
         raise _foreign(target, f"a model for spaCy {spacy.__version__}", f"one for {wanted or 'no version'}")
+
+
+def _load(spacy: Any, target: str, folder: Path) -> Any:
+    """The pipeline in `folder`; what spaCy says about a fault in it names no place and no cure."""
+    try:
+        return spacy.load(folder, exclude=list(_UNUSED_COMPONENTS))
+    except ImportError as error:
+        reason = str(error).splitlines()[0]
+        raise _missing(f"what the spaCy model {target} needs", f"spaCy says: {reason}") from error
+    except (ValueError, OSError, KeyError) as error:
+        raise _foreign(
+            target, f"a whole spaCy pipeline in {folder}", f"one that does not load: {error}"
+        ) from error
 
 
 def _file_hashes(folder: Path) -> dict[str, str]:

@@ -4,45 +4,135 @@ Run config of this resource chooses the data set, so the UI's launchpad and `sho
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import dagster as dg
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pipelines.errors import ConfigError
 from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.memo import Memos
 from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
-from pipelines.settings import DatasetSettings, adhoc_dataset, configured_datasets, load_dataset
+from pipelines.resources.reads import Reads, noted, setting_digests
+from pipelines.resources.tagger import load_tagger
+from pipelines.settings import (
+    DatasetSettings,
+    ProjectSplits,
+    adhoc_dataset,
+    configured_datasets,
+    load_dataset,
+)
+from pipelines.stages.cleaned_source import AUDIT_NAME, EXCLUSIONS_NAME
+from pipelines.stages.human_exclusions import HumanExclusions, load_exclusions
+from shopsim_env.canonical import sha256_file
+from shopsim_env.text.nouns import Tagger
 
 ProgressCallback = Callable[[int, int], None]
+_Item = TypeVar("_Item")
+_SHOWN_EVERY = 64
+EXCLUSIONS = "human_exclusions"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files outside the artifact store that a run reads."""
+
+    archive: Path
+    cleaned_manifest: Path | None
+    annotations: Path | None
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Resolved settings and folders of one run."""
+    """Resolved settings and folders of one asset or check in a run; notes in `reads` what is asked for."""
 
     settings: DatasetSettings
     store: ArtifactStore
-    archive: Path
-    annotations: Path | None
+    reads: Reads
+    memos: Memos
+    files: Files
+    listed: HumanExclusions
     releases: Path
     out: Path | None
     force: bool
+    rerun: bool
     show_progress: bool
+
+    @property
+    def archive(self) -> Path:
+        """The raw archive; its content counts as an input of whoever asks."""
+        self._note("archive")
+        return self.files.archive
+
+    @property
+    def cleaned_manifest(self) -> Path | None:
+        """The manifest of a cleaned archive; it and the list beside it count as an input of whoever asks."""
+        self._note("cleaned_manifest")
+        return self.files.cleaned_manifest
+
+    @property
+    def annotations(self) -> Path | None:
+        """The recorded annotations; their content counts as an input of whoever asks."""
+        self._note("annotations")
+        return self.files.annotations
+
+    @property
+    def exclusions(self) -> HumanExclusions:
+        """The exclusion list by hand, which counts as a setting of whoever asks."""
+        self.reads.settings[EXCLUSIONS] = self.listed.sha256()
+        return self.listed
+
+    def tagger(self) -> Tagger:
+        """The configured tagger; its fingerprint counts as an input of whoever asks."""
+        tagger = load_tagger(self.settings.tagger)
+        self.reads.outside["tagger"] = tagger.fingerprint
+        return tagger
+
+    def _note(self, name: str) -> None:
+        self.reads.outside[name] = outside_digest(name, self.files, self.settings)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ProgressCallback]:
-        """A progress bar on a terminal, where asked for; yields `callback(done, total)`."""
+        """A progress bar on a terminal, where asked for; yields `callback(done, total or 0)`."""
         if not (self.show_progress and sys.stderr.isatty()):
             yield lambda _done, _total: None
             return
         columns = (TextColumn(f"  {label}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(label, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+            yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+    def tracked(self, label: str, items: Iterable[_Item], total: int = 0) -> Iterator[_Item]:
+        """The items as they are, with a progress bar over them that ends with the last one.
+
+        Args:
+            label: Name of the stage.
+            items: Anything; read as it is asked for.
+            total: Number of items; 0 where it is not known.
+        """
+        with self.progress(label) as on_progress:
+            for number, item in enumerate(items, start=1):
+                yield item
+                if number % _SHOWN_EVERY == 0 or number == total:
+                    on_progress(number, total)
+
+
+def outside_digest(name: str, files: Files, settings: DatasetSettings) -> str:
+    """Present digest of an input outside the store, a field of `Files` or `tagger`; "" for no file."""
+    if name == "tagger":
+        return load_tagger(settings.tagger).fingerprint
+    path: Path | None = getattr(files, name)
+    if path is None:
+        return ""
+    paths = [path, path.with_name(EXCLUSIONS_NAME)] if name == "cleaned_manifest" else [path]
+    # The name counts too: whether a file is unpacked depends on it.
+    return " ".join(f"{each.name} {sha256_file(each)}" for each in paths if each.is_file())
 
 
 class WorkspaceResource(dg.ConfigurableResource):
@@ -50,12 +140,16 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     dataset: str = "sample"
     raw: str | None = None
+    from_cleaned: str | None = None
+    manifest: str | None = None
     annotations: str | None = None
     lenient: bool | None = None
     runtime_regex_task_ids: list[int] = []  # noqa: RUF012 - a pydantic field, copied per instance
     runtime_regex_all: bool = False
+    project_splits: dict[str, int] = {}  # noqa: RUF012 - a pydantic field, copied per instance
     out: str | None = None
     force: bool = False
+    rerun: bool = False
     show_progress: bool = False
     configs_root: str | None = None
     artifacts_root: str | None = None
@@ -63,29 +157,72 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     def open(self) -> Workspace:
         """Resolves the configuration; paths are relative to the repository root."""
-        settings = self._settings()
+        settings, reads = self._settings(), Reads()
+        listed = load_exclusions(Path(self.configs_root or CONFIGS), settings.name)
+        # An edited list makes what came of it stale, as an edited setting does.
+        digests = {**setting_digests(settings), EXCLUSIONS: listed.sha256()}
+        store = ArtifactStore(self.artifacts() / settings.name, digests, reads)
+        manifest = ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None
+        annotations = ROOT / settings.annotations if settings.annotations else None
+        files = Files(ROOT / settings.archive, manifest, annotations)
         return Workspace(
-            settings=settings,
-            store=ArtifactStore(Path(self.artifacts_root or ARTIFACTS) / settings.name, settings.digest()),
-            archive=ROOT / settings.archive,
-            annotations=ROOT / settings.annotations if settings.annotations else None,
+            settings=noted(settings, reads),
+            store=store,
+            reads=reads,
+            memos=Memos(store, digests, lambda name: outside_digest(name, files, settings)),
+            files=files,
+            listed=listed,
             releases=Path(self.releases_root or RELEASES) / settings.name,
             out=ROOT / self.out if self.out else None,
             force=self.force,
+            rerun=self.rerun,
             show_progress=self.show_progress,
         )
 
+    def artifacts(self) -> Path:
+        """Folder of the artifacts of all data sets."""
+        return Path(self.artifacts_root or ARTIFACTS)
+
     def _settings(self) -> DatasetSettings:
         configs = Path(self.configs_root or CONFIGS)
-        if self.raw is None or self.dataset in configured_datasets(configs):
+        source = self._source()
+        if source is None or self.dataset in configured_datasets(configs):
             settings = load_dataset(configs, self.dataset)
         else:
-            settings = adhoc_dataset(self.dataset, Path(self.raw))
+            settings = adhoc_dataset(self.dataset, Path(source))
+        if self.manifest is not None:
+            # Its annotations lie beside it; those of the raw archive may be of another recording.
+            settings = settings.model_copy(update={"annotations": self._audit_beside(Path(self.manifest))})
         listed = "all" if self.runtime_regex_all else tuple(self.runtime_regex_task_ids) or None
         changes = {
-            "archive": self.raw,
+            "archive": source,
+            "cleaned_manifest": self.manifest,
             "annotations": self.annotations,
             "lenient": self.lenient,
             "runtime_regex_task_ids": listed,
         }
-        return settings.model_copy(update={key: value for key, value in changes.items() if value is not None})
+        kept = {key: value for key, value in changes.items() if value is not None}
+        return settings.model_copy(update=kept | {"project_splits": self._project_splits(settings)})
+
+    def _project_splits(self, settings: DatasetSettings) -> ProjectSplits:
+        """The configured policy with the values that this run replaces."""
+        policy = settings.project_splits.model_dump() | self.project_splits
+        try:
+            return ProjectSplits.model_validate(policy)
+        except ValidationError as error:
+            problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
+            raise ConfigError(f"project splits: {problems}", code="bad_sizes") from None
+
+    def _source(self) -> str | None:
+        """The archive that this run names, if any."""
+        if (self.from_cleaned is None) != (self.manifest is None) or (self.from_cleaned and self.raw):
+            raise ConfigError(
+                "expected --raw FILE, or --from-cleaned FILE together with --manifest FILE, found others",
+                code="source_unclear",
+            )
+        return self.from_cleaned or self.raw
+
+    @staticmethod
+    def _audit_beside(manifest: Path) -> str | None:
+        path = manifest.with_name(AUDIT_NAME)
+        return str(path) if (ROOT / path).is_file() else None

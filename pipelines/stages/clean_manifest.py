@@ -16,16 +16,17 @@ from pipelines.stages.annotation.protocol import ANNOTATION_VERSION, FALLBACK_KI
 from pipelines.stages.annotation.resolution import AuditRecord
 from pipelines.stages.cleaning import CleanedReport
 from pipelines.stages.ingest import IngestReport
-from pipelines.stages.json_archive import ArchiveReader
+from pipelines.stages.json_archive import data_sha256
 from pipelines.stages.price_axes import excluded_products
 from pipelines.stages.published_json import PublishedJson
-from pipelines.stages.task_ids import TaskRow, active_tasks
+from pipelines.stages.task_ids import TaskRow, active_tasks, left_out
 from shopsim_env.canonical import sha256_file
 from shopsim_env.versions import VARIANT_PRICE_VERSION
 
 CLEANED_SCHEMA_VERSION = "shopsimulator-cleaned-v2"
+PUBLISHED_PRICE_VERSION = "variant-price-paper-v2"
 _HASHED_FILES = ("exclusions", "task_splits", "persona_price_audit")
-_QUARANTINE_KEYS = ("quarantined_task_count", "quarantined_task_ids", "quarantine_reason_counts")
+_QUARANTINE_KEYS = ("quarantined_task_count", "quarantined_tasks", "quarantine_reason_counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,14 @@ def build_clean_manifest(
 
 
 def published_form(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest as the earlier release wrote it: its keys alone, file hashes over CRLF ends."""
+    """The manifest as the earlier release wrote it: its keys alone, file hashes over CRLF ends.
+
+    It carries that release's name of the price rules: which axes vary, all that the cleaned data depend on,
+    did not change since; what did is how the runtime resolves a price.
+    """
     own = {f"{name}_crlf_sha256" for name in _HASHED_FILES} | set(_QUARANTINE_KEYS)
     form = {key: value for key, value in manifest.items() if key not in own}
+    form["variant_price_version"] = PUBLISHED_PRICE_VERSION
     return form | {f"{name}_sha256": manifest[f"{name}_crlf_sha256"] for name in _HASHED_FILES}
 
 
@@ -98,18 +104,16 @@ def verify_cleaned(archive: Path, manifest: Mapping[str, Any]) -> None:
     """
     _expect(archive, manifest, "schema_version", CLEANED_SCHEMA_VERSION)
     _expect(archive, manifest, "output_archive_sha256", sha256_file(archive))
-    with ArchiveReader(archive) as reader:
-        while reader.read(1 << 20):
-            pass
-        _expect(archive, manifest, "output_data_sha256", reader.data_sha256)
+    _expect(archive, manifest, "output_data_sha256", data_sha256(archive))
 
 
 def _expect(archive: Path, manifest: Mapping[str, Any], key: str, found: str) -> None:
     expected = manifest.get(key)
     if expected != found:
         raise ArtifactError(
-            f"{archive.name}: the manifest has {key} {expected!r}, found {found!r}; use the archive and the "
-            "manifest of the same build"
+            f"{archive}: the manifest has {key} {expected!r}, found {found!r}; use the archive and the "
+            "manifest of the same build",
+            code="manifest_mismatch",
         )
 
 
@@ -117,7 +121,7 @@ def _task_counts(tasks: Sequence[TaskRow], exclusions: Sequence[Mapping[str, Any
     excluded = excluded_products(exclusions)
     active = active_tasks(tasks, excluded)
     persona = sum(task.persona for task in active)
-    quarantined = [task for task in tasks if task.quarantine and task.source_product_index not in excluded]
+    quarantined = [task for task in tasks if left_out(task) and task.source_product_index not in excluded]
     return {
         "excluded_product_count": len(exclusions),
         "excluded_task_count": sum(len(exclusion["task_ids"]) for exclusion in exclusions),
@@ -125,7 +129,15 @@ def _task_counts(tasks: Sequence[TaskRow], exclusions: Sequence[Mapping[str, Any
         "persona_task_count": persona,
         "standard_regex_task_count": len(active) - persona,
         "quarantined_task_count": len(quarantined),
-        "quarantined_task_ids": [task.task_id for task in quarantined],
+        "quarantined_tasks": [
+            {
+                "task_id": task.task_id,
+                "source_product_index": task.source_product_index,
+                "instruction_index": task.instruction_index,
+                "reason": task.quarantine,
+            }
+            for task in quarantined
+        ],
         "quarantine_reason_counts": dict(sorted(Counter(task.quarantine for task in quarantined).items())),
     }
 

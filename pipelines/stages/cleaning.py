@@ -16,12 +16,12 @@ from pipelines.errors import DatasetError
 from pipelines.stages.annotation.resolution import AuditRecord
 from pipelines.stages.ingest import RawRow
 from pipelines.stages.json_archive import ArchiveReader, iter_array, iter_elements
-from pipelines.stages.price_axes import EXCLUSION_REASON
-from pipelines.stages.task_ids import TaskRow, active_tasks
+from pipelines.stages.task_ids import TaskRow, active_tasks, instruction_at
 from shopsim_env.canonical import compact_json, sha256_file
 
-# The packed bytes depend on level and zlib, so the content has a hash of its own (`data_sha256`).
-_GZIP_LEVEL = 6
+# The packed bytes depend on level and zlib, so the content has a hash of its own (`data_sha256`). The level
+# is Python's default, since the published archive names none.
+_GZIP_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def write_cleaned(
         tasks: All tasks of the raw corpus.
         excluded: Source indices of the excluded products.
         audit: Final annotations of exactly the active persona tasks.
-        out: The archive; it appears only when complete.
+        out: The archive; the artifact store gives a temporary path and puts the finished file in place.
 
     Raises:
         DatasetError: Annotated and active persona tasks differ (code annotations_differ).
@@ -87,14 +87,9 @@ def write_cleaned(
         for row in rows
         if row.source_product_index not in excluded
     )
-    building = out.with_name(out.name + ".building")
-    try:
-        with building.open("wb") as stream:
-            archive = _HashedFile(stream)
-            product_count, data_sha256 = _write_array(archive, records)
-        building.replace(out)
-    finally:
-        building.unlink(missing_ok=True)
+    with out.open("wb") as stream:
+        archive = _HashedFile(stream)
+        product_count, data_sha256 = _write_array(archive, records)
     return CleanedReport(out.name, archive.sha256, data_sha256, product_count, len(active))
 
 
@@ -108,10 +103,9 @@ def clean_record(
     a stale `price_constraint`.
     """
     record = {key: value for key, value in row.record.items() if key != "price_constraint"}
-    instructions = record.get("instructions") or []
     record["source_product_index"] = row.source_product_index
     record["instructions"] = [
-        _clean_instruction(instructions[task.instruction_index], task, uppers) for task in tasks
+        _clean_instruction(instruction_at(row.record, task.instruction_index), task, uppers) for task in tasks
     ]
     return record
 
@@ -149,12 +143,14 @@ def describe_cleaned(path: Path, name: str) -> CleanedReport:
     return CleanedReport(name, sha256_file(path), data_sha256, products, tasks)
 
 
-def inactive_tasks(tasks: Iterable[TaskRow], excluded: frozenset[int]) -> dict[int, str]:
-    """Task id -> reason code of every task that is not active; exclusion comes before quarantine."""
-    reasons = {
-        task.task_id: EXCLUSION_REASON if task.source_product_index in excluded else task.quarantine
-        for task in tasks
-    }
+def inactive_tasks(tasks: Iterable[TaskRow], excluded: Mapping[int, str]) -> dict[int, str]:
+    """Task id -> reason code of every task that is not active; exclusion comes before quarantine.
+
+    Args:
+        tasks: All tasks of the raw corpus.
+        excluded: Source index of each excluded product to its reason.
+    """
+    reasons = {task.task_id: excluded.get(task.source_product_index) or task.quarantine for task in tasks}
     return {task_id: reason for task_id, reason in reasons.items() if reason}
 
 

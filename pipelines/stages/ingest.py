@@ -1,13 +1,13 @@
-"""Raw archive in, `raw_products.parquet` and a report out; streaming, nothing partial is left behind.
+"""Raw archive in, `raw_products.parquet` and a report out; streaming.
 
 Belongs here: the pass over the archive and the report. Types of fields are in `ingest_schema`, rules of one
 record in `ingest_rules`, the container (gzip, JSON) in `json_archive`. Error codes besides theirs:
-archive_hash_mismatch, empty_archive, element_not_object, duplicate_asin.
+archive_hash_mismatch, empty_archive, element_not_object, duplicate_asin, cleaned_archive.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ RAW_SCHEMA = pa.schema(
 _EXAMPLES = 10
 
 
-_REPORT_KEY = "ingest_report"
+REPORT_KEY = "ingest_report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def read_archive(
 
     Args:
         path: `.json` or `.json.gz` holding one JSON array of product objects.
-        out: Parquet file with the columns of `RAW_SCHEMA`; it appears only when all records passed.
+        out: Parquet file with the columns of `RAW_SCHEMA`; incomplete when a record is refused.
         lenient: Quarantine the tasks of a row that breaks a rule of `QUARANTINE_REASONS` instead of refusing
             the archive. The product stays and its task ids are still assigned.
         expected_sha256: Pin of the archive file, compared before anything is parsed; None for ad hoc data.
@@ -118,20 +118,20 @@ def read_archive(
     Source: contract 7.18; prior art section 2.1 for the pairing of persona and simple text.
     """
     archive_sha256 = _check_pin(path, expected_sha256)
-    state = _Ingest(lenient)
+    state = Ingest(lenient)
     with ArchiveReader(path, on_progress) as reader:
-        rows = state.rows(iter_elements(reader, path))
+        rows = state.rows(enumerate(iter_elements(reader, path)))
 
         def report() -> IngestReport:
             return state.report(path.name, archive_sha256, reader.data_sha256)
 
-        write_rows(out, RAW_SCHEMA, rows, lambda: {_REPORT_KEY: compact_json(report().as_dict())})
+        write_rows(out, RAW_SCHEMA, rows, lambda: {REPORT_KEY: compact_json(report().as_dict())})
         return report()
 
 
 def read_report(parquet: Path) -> IngestReport:
     """The report of the ingest that wrote `parquet`; it travels in the file's footer."""
-    fields = json.loads(read_metadata(parquet, _REPORT_KEY))
+    fields = json.loads(read_metadata(parquet, REPORT_KEY))
     examples = tuple((index, reason) for index, reason in fields.pop("quarantine_examples"))
     return IngestReport(**fields, quarantine_examples=examples)
 
@@ -156,20 +156,21 @@ def _check_pin(path: Path, expected: str | None) -> str:
     return found
 
 
-class _Ingest:
-    """State of one pass over the archive."""
+class Ingest:
+    """State of one pass over an archive."""
 
-    def __init__(self, lenient: bool) -> None:
+    def __init__(self, lenient: bool, *, cleaned: bool = False) -> None:
         self._lenient = lenient
+        self._cleaned = cleaned
         self._counts = SchemaCounts()
         self._index_of: dict[str, int] = {}
         self._tasks = 0
         self._persona_tasks = 0
         self._quarantined: list[tuple[int, str]] = []
 
-    def rows(self, elements: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-        """Checked rows in the order of `RAW_SCHEMA`."""
-        for index, record in enumerate(elements):
+    def rows(self, elements: Iterable[tuple[int, Any]]) -> Iterator[tuple[Any, ...]]:
+        """Checked rows in the order of `RAW_SCHEMA`, from pairs of source index and record."""
+        for index, record in elements:
             self._check(index, record)
             yield self._row(index, record)
         if not self._index_of:
@@ -209,8 +210,19 @@ class _Ingest:
                 field=mismatch.path,
                 code=mismatch.code,
             ) from None
+        self._check_kind(index, record)
         check_identity(index, record)
         self._check_unique(index, record["asin"])
+
+    def _check_kind(self, index: int, record: dict[str, Any]) -> None:
+        if not self._cleaned and "source_product_index" in record:
+            raise DatasetError(
+                "expected a raw product, found one of a cleaned archive, whose ids would be counted anew; "
+                "use --from-cleaned FILE --manifest FILE",
+                record=index,
+                field="source_product_index",
+                code="cleaned_archive",
+            )
 
     def _check_unique(self, index: int, asin: str) -> None:
         # Ids that differ by letter case alone could not be told apart when clicked.
@@ -255,9 +267,3 @@ def _source_json(index: int, record: dict[str, Any]) -> str:
         raise DatasetError(
             "expected finite numbers, found NaN or Infinity", record=index, code="non_finite_number"
         ) from error
-    except RecursionError:
-        raise DatasetError(
-            "expected a product object, found values nested hundreds of levels deep",
-            record=index,
-            code="nested_too_deeply",
-        ) from None

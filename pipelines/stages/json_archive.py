@@ -2,7 +2,8 @@
 
 Belongs here: opening, hashing, progress and the errors of the container (gzip, text, JSON). What the elements
 mean is checked by `ingest_schema`. Error codes: archive_missing, not_gzip, gzip_truncated, gzip_corrupt,
-not_utf8, json_truncated, json_invalid, nested_too_deeply, number_out_of_range, trailing_data, not_an_array.
+not_utf8, unpaired_surrogate, json_truncated, json_invalid, nested_too_deeply, number_out_of_range,
+trailing_data, not_an_array.
 """
 
 import gzip
@@ -17,6 +18,7 @@ import ijson
 from ijson.common import JSONError
 
 from pipelines.errors import DatasetError
+from pipelines.stages.json_guard import MAX_DEPTH, GuardFault, JsonGuard
 
 OnProgress = Callable[[int, int], None]
 
@@ -24,6 +26,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _JSON_BLANKS = b" \t\r\n"
 _CHUNK = 1 << 18
+_SHOWN_LEVELS = 8
 # Words of the JSON scanner -> our code and sentence. Its own message is not shown: it quotes the text around
 # the fault, which may be goal text.
 _SCANNER_FAULTS = (
@@ -33,7 +36,10 @@ _SCANNER_FAULTS = (
     ("trailing garbage", "trailing_data", "expected nothing after the closing bracket of the array"),
     ("UTF8", "not_utf8", "bytes that are not UTF-8"),
 )
-_TOO_DEEP = "expected a product object, found values nested hundreds of levels deep"
+_GUARD_FAULTS = {
+    "unpaired_surrogate": "expected text, found an unpaired surrogate (\\ud800 to \\udfff)",
+    "nested_too_deeply": f"expected a product object, found values nested more than {MAX_DEPTH} levels deep",
+}
 _OTHER_FAULT = ("json_invalid", "not valid JSON (NaN and Infinity are not JSON numbers)")
 
 
@@ -47,10 +53,12 @@ class ArchiveReader:
     def __init__(self, path: Path, on_progress: OnProgress | None = None) -> None:
         if not path.is_file():
             raise DatasetError(f"expected an archive at {path}, found no file", code="archive_missing")
+        self._path = path
         self._raw = path.open("rb")
         self._total = path.stat().st_size
         self._on_progress = on_progress
         self._digest = hashlib.sha256()
+        self._guard = JsonGuard()
         try:
             self._stream = self._open_stream(path)
             self._pending = self._first_chunk()
@@ -107,6 +115,10 @@ class ArchiveReader:
         except (gzip.BadGzipFile, zlib.error) as error:
             raise DatasetError(f"the gzip stream is damaged: {error}", code="gzip_corrupt") from error
         self._digest.update(data)
+        try:
+            self._guard.feed(data)
+        except GuardFault as fault:
+            raise _guard_error(self._path, fault) from None
         if self._on_progress is not None:
             self._on_progress(self._raw.tell(), self._total)
         return data
@@ -146,15 +158,21 @@ def iter_elements(reader: ArchiveReader, path: Path) -> Iterator[Any]:
             count += 1
     except JSONError as error:
         code, message = _fault(str(error))
-        field = "" if code in ("json_truncated", "trailing_data") else locate_fault(path)
+        field = "" if code in ("json_truncated", "trailing_data") else _locate(path)[1]
         record = None if code == "trailing_data" else count
         raise DatasetError(message, record=record, field=field, code=code) from None
-    except UnicodeDecodeError:
-        raise DatasetError(
-            "expected text, found an unpaired surrogate (\\ud800 to \\udfff)", record=count, code="not_utf8"
-        ) from None
-    except RecursionError:
-        raise DatasetError(_TOO_DEEP, record=count, code="nested_too_deeply") from None
+
+
+def data_sha256(path: Path) -> str:
+    """Hex SHA-256 of the decompressed bytes of an archive, read as a stream.
+
+    Raises:
+        DatasetError: The container is missing or damaged.
+    """
+    with ArchiveReader(path) as reader:
+        while reader.read(1 << 20):
+            pass
+        return reader.data_sha256
 
 
 def iter_array(path: Path) -> Iterator[Any]:
@@ -170,16 +188,42 @@ def _fault(message: str) -> tuple[str, str]:
     return _OTHER_FAULT
 
 
-def locate_fault(path: Path) -> str:
-    """Dotted field inside the record at which the JSON scanner stops, "" when it does not stop in one."""
+def _guard_error(path: Path, fault: GuardFault) -> DatasetError:
+    record, field = _locate(path, fault.offset)
+    message = f"{_GUARD_FAULTS[fault.code]}, at byte {fault.offset} of the JSON text"
+    return DatasetError(message, record=record, field=field, code=fault.code)
+
+
+class _Head:
+    """The first `size` bytes of a stream, or all of them."""
+
+    def __init__(self, stream: BinaryIO | gzip.GzipFile, size: int | None) -> None:
+        self._stream = stream
+        self._left = size
+
+    def read(self, size: int) -> bytes:
+        """Next bytes, for the scanner."""
+        if self._left is None:
+            return self._stream.read(size)
+        data = self._stream.read(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+def _locate(path: Path, stop: int | None = None) -> tuple[int | None, str]:
+    """Record and dotted field at which the scanner stops in the first `stop` bytes; (None, "") outside."""
     trail: list[str | int] = []
-    with ArchiveReader(path) as reader:
+    with path.open("rb") as raw:
+        packed = raw.read(2) == _GZIP_MAGIC
+        raw.seek(0)
+        stream = gzip.GzipFile(fileobj=raw) if packed else raw
         try:
-            for event, value in ijson.basic_parse(reader, use_float=True, buf_size=_CHUNK):
+            for event, value in ijson.basic_parse(_Head(stream, stop), use_float=True, buf_size=_CHUNK):
                 _follow(trail, event, value)
         except JSONError:
-            return _dotted(trail[1:])
-    return ""
+            record = trail[0] if trail else None
+            return (record if isinstance(record, int) else None), _dotted(trail[1:_SHOWN_LEVELS])
+    return None, ""
 
 
 def _follow(trail: list[str | int], event: str, value: Any) -> None:

@@ -35,10 +35,8 @@ class PublishedJson:
         return sha256_text(self.text.replace("\n", "\r\n"))
 
     def write(self, path: Path) -> None:
-        """Writes the LF form; the file appears only when complete."""
-        building = path.with_name(path.name + ".building")
-        building.write_bytes(self.text.encode("utf-8"))
-        building.replace(path)
+        """Writes the LF form, on every system."""
+        path.write_bytes(self.text.encode("utf-8"))
 
 
 def read_json(path: Path) -> Any:

@@ -9,18 +9,21 @@ import os
 import platform
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import ConfigError
-from pipelines.stages.search_index import add_title_nouns
-from pipelines.stages.task_tables import write_task_tables
+from pipelines.stages.evidence import Evidence, write_evidence
+from pipelines.stages.playable import PlayableParts, write_playable
+from pipelines.stages.witness_report import summarise_witnesses
+from pipelines.stages.witnesses import read_witnesses
 from shopsim_env.canonical import pretty_json, sha256_file
+from shopsim_env.errors import ReleaseError
 from shopsim_env.release import layout
-from shopsim_env.release.manifest import is_release_folder, manifest_bytes, read_manifest, release_id
+from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
+from shopsim_env.release.placing import put_in_place, restore_retired
 from shopsim_env.release.verify import verify_content, verify_files
 from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
@@ -36,12 +39,14 @@ EXPORTS = {
     layout.ANNOTATIONS_EXPORT: "price_annotations",
     layout.PERSONA_SPLITS_EXPORT: "persona_splits",
 }
+# The same by the name under which the earlier release published the file.
+PUBLISHED_NAMES = {Path(name).name: asset for name, asset in EXPORTS.items()}
 # Every file that one stage wrote; the others are composed by the release itself.
 _WRITERS = {
     **EXPORTS,
     layout.CATALOG: "search_index",
     layout.SEARCH_ARRAYS: "search_arrays",
-    layout.METRICS: "search_baseline",
+    layout.WITNESSES: "witnesses",
 }
 
 
@@ -49,14 +54,12 @@ _WRITERS = {
 class ReleaseParts:
     """Verified artifact files and facts that make up one release."""
 
-    catalog: Path
-    search_arrays: Path
-    title_nouns: Mapping[str, tuple[str, ...]]
+    playable: PlayableParts
     tagger: Mapping[str, str]
-    cleaned: Path
-    splits: Mapping[str, Iterable[int]]
-    inactive_tasks: Mapping[int, str]
+    witnesses: Path
     metrics: Mapping[str, Any]
+    marks: Mapping[int, Sequence[str]]
+    evidence: Evidence
     exports: Mapping[str, Path]
 
 
@@ -68,6 +71,7 @@ class Provenance:
     licence: str
     assets: Mapping[str, Any]
     tools: Mapping[str, str]
+    human_exclusions: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +117,13 @@ def publish_release(
         confirm: Called when the release is staged and verified, before it is put in place; raises to stop.
 
     Raises:
-        ConfigError: `out` holds something else and may not be replaced.
+        UsageError: `out` holds something else and may not be replaced.
         ReleaseError: the staged release does not verify; nothing is published.
     """
     parent = root if out is None else out.parent
     parent.mkdir(parents=True, exist_ok=True)
+    if out is not None:
+        restore_retired(out)
     staging = parent / f".building-{os.getpid()}"
     shutil.rmtree(staging, ignore_errors=True)
     try:
@@ -144,10 +150,12 @@ def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> Releas
         "dataset": provenance.dataset,
         "licence": provenance.licence,
         "public_copy": False,
+        "absent_files": [],
         "components": components,
         "tagger": dict(parts.tagger),
         "content": content,
         "counts": counts,
+        "human_exclusions": dict(provenance.human_exclusions),
         "assets": dict(provenance.assets),
         "tools": dict(provenance.tools),
         "files": {name: _entry(staging, name) for name in names},
@@ -162,18 +170,12 @@ def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> Releas
 
 
 def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
-    for name in (layout.CATALOG, layout.SEARCH_ARRAYS, layout.GOALS, *parts.exports):
+    counts = write_playable(parts.playable, staging, parts.marks)
+    write_evidence(staging / layout.EVIDENCE, parts.evidence)
+    shares = summarise_witnesses(read_witnesses(parts.witnesses), parts.playable.splits)
+    _write_text(staging / layout.METRICS, pretty_json({**parts.metrics, "witnesses": shares}))
+    for name, source in {layout.WITNESSES: parts.witnesses, **parts.exports}.items():
         (staging / name).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(parts.catalog, staging / layout.CATALOG)
-    shutil.copyfile(parts.search_arrays, staging / layout.SEARCH_ARRAYS)
-    add_title_nouns(staging / layout.CATALOG, parts.title_nouns)
-    counts = write_task_tables(
-        parts.cleaned, staging, splits=parts.splits, inactive_tasks=parts.inactive_tasks
-    )
-    splits = {name: sorted(ids) for name, ids in sorted(parts.splits.items())}
-    _write_text(staging / layout.SPLITS, pretty_json(splits))
-    _write_text(staging / layout.METRICS, pretty_json(parts.metrics))
-    for name, source in parts.exports.items():
         shutil.copyfile(source, staging / name)
     with closing(open_readonly(staging / layout.CATALOG)) as connection:
         counts["products"] = int(connection.execute("SELECT count(*) FROM product").fetchone()[0])
@@ -194,53 +196,28 @@ def _write_text(path: Path, text: str) -> None:
     path.write_bytes(text.encode("utf-8"))
 
 
+def is_intact(root: Path, folder: str, manifest_sha256: str) -> bool:
+    """Whether `root/current` is this folder, with this manifest, and every file has the hash in it."""
+    current = root / CURRENT
+    if not current.is_symlink() or current.readlink() != Path(folder):
+        return False
+    manifest = root / folder / layout.MANIFEST
+    if not manifest.is_file() or sha256_file(manifest) != manifest_sha256:
+        return False
+    try:
+        verify_files(root / folder, read_manifest(root / folder))
+    except ReleaseError:
+        return False
+    return True
+
+
 def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool) -> None:
     """Renames the staged folder to its place; the same release already there is left alone."""
-    _sync_tree(staging)
-    if not final.exists():
-        staging.rename(final)
-        return
     present = final / layout.MANIFEST
     if present.is_file() and sha256_file(present) == manifest_sha256:
         verify_files(final, read_manifest(final))
         return
-    check_replaceable(final, force=force)
-    retired = final.with_name(f".retired-{os.getpid()}-{final.name}")
-    final.rename(retired)
-    staging.rename(final)
-    shutil.rmtree(retired)
-
-
-def check_replaceable(final: Path, *, force: bool) -> None:
-    """Refuses to put a release where something stands that may not be replaced.
-
-    Args:
-        final: Folder of the release to be.
-        force: Allow another release to be replaced; anything else never is.
-
-    Raises:
-        ConfigError: code `would_overwrite`.
-    """
-    if not final.exists() and not final.is_symlink():
-        return
-    if not force:
-        raise ConfigError(
-            f"{final}: exists; nothing was changed. Give another --out, or --force to replace a release.",
-            code="would_overwrite",
-        )
-    if final.is_symlink() or not is_release_folder(final):
-        raise ConfigError(
-            f"{final}: expected a release to replace, found something else; nothing was changed. "
-            "Give another --out.",
-            code="would_overwrite",
-        )
-
-
-def _sync_tree(root: Path) -> None:
-    for path in sorted(root.rglob("*")):
-        if path.is_file():
-            with path.open("rb") as stream:
-                os.fsync(stream.fileno())
+    put_in_place(staging, final, force=force)
 
 
 def _point_current(root: Path, name: str) -> None:

@@ -18,40 +18,51 @@ from pipelines.stages.search_metrics import (
     rank_golds,
     summarise,
 )
-from shopsim_env.errors import TaskError
+from shopsim_env.errors import TaskError, UsageError
 from shopsim_env.private import Goal
 from shopsim_env.release import Release, load_release
 from shopsim_env.release.layout import CATALOG, SEARCH_ARRAYS
 from shopsim_env.search.engines import SearchService
 from shopsim_env.search.fts5 import Fts5Engine
+from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, V2_COLUMN_WEIGHTS
 from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import TOP_K
 
 NO_DOMAIN: Final = "(none)"
+WEIGHTS: Final = {"v3": BM25_COLUMN_WEIGHTS, "v2": V2_COLUMN_WEIGHTS}
 OUTRANKED: Final = "outranked"
 NO_SHARED_WORD: Final = "no_shared_word"
 
 
 def measure_split(
-    path: Path, split: str, *, workers: int = 1, on_progress: Callable[[int, int], None] | None = None
+    path: Path,
+    split: str,
+    *,
+    weights: str = "v3",
+    workers: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Recall and MRR of the gold products of one split.
 
     Args:
         path: A release with its private part.
         split: Name of a split, with its family: `source/NAME` or `project/NAME`.
+        weights: Column weights: "v3", the contract, or "v2", the shifted ones that it replaced.
         workers: Processes that search.
         on_progress: Called with searches done and all searches.
 
     Returns:
-        `release`, `split`, the totals of `summarise`, `domains` (name to the same), and `failed`: per mode
-        and cause the task ids. Causes: `empty_query`, `no_shared_word` (no word of the text is in the gold
-        product), `outranked` (it is, but 150 products are better).
+        `release`, `split`, `weights`, the totals of `summarise`, `domains` (name to the same), and `failed`:
+        per mode and cause the task ids. Causes: `empty_query`, `no_shared_word` (no word of the text is in
+        the gold product), `outranked` (it is, but 150 products are better).
 
     Raises:
         TaskError: Code `unknown_split`.
+        UsageError: Unknown weights.
         ReleaseError: A public copy, which has no goals.
     """
+    if weights not in WEIGHTS:
+        raise UsageError(f"weights: expected one of {', '.join(WEIGHTS)}, found {weights!r}")
     with load_release(path) as release:
         if split not in release.splits:
             raise TaskError(
@@ -59,30 +70,28 @@ def measure_split(
             )
         goals = [release.private().goal(task_id) for task_id in release.splits[split]]
         queries = [_query(goal) for goal in goals]
-        service = open_search(release.path)
-        try:
-            outcomes = rank_golds(
-                service,
-                queries,
-                workers=workers,
-                opener=partial(open_search, release.path),
-                on_progress=on_progress,
-            )
-        finally:
-            service.close()
+        opener = partial(open_search, release.path, weights)
+        with closing(opener()) as engine:
+            outcomes = rank_golds(engine, queries, workers=workers, opener=opener, on_progress=on_progress)
         domains = _domains(release.path, goals)
         return {
             "release": release.id,
             "split": split,
+            "weights": weights,
             **summarise(outcomes, list(outcomes)),
             "domains": {name: summarise(outcomes, ids) for name, ids in domains.items()},
             "failed": _failed(release, outcomes, queries),
         }
 
 
-def open_search(root: Path) -> SearchService:
-    """The engines of a release folder, without a cache; also for the workers."""
-    return SearchService(Fts5Engine.open(root / CATALOG), root / SEARCH_ARRAYS, cache_hits=0)
+def open_search(root: Path, weights: str = "v3") -> SearchService | Fts5Engine:
+    """The search of a release folder, without a cache; also for the workers.
+
+    The arrays hold the contract's weights; others are ranked by FTS5.
+    """
+    if weights == "v3":
+        return SearchService(Fts5Engine.open(root / CATALOG), root / SEARCH_ARRAYS, cache_hits=0)
+    return Fts5Engine(open_readonly(root / CATALOG), column_weights=WEIGHTS[weights])
 
 
 def _query(goal: Goal) -> TaskQuery:

@@ -1,12 +1,16 @@
 """Writes the arrays of the fast search engine from the FTS5 documents of `catalog.sqlite`.
 
-Two passes over the documents, in asin order: which compound words exist, then postings block by block. Format
-and lookup are the runtime's (`shopsim_env.search.arrays`); postings are made in `search_postings`.
+Two passes over the documents, in asin order: which compound words exist, then postings; block by block, so
+that several processes share the work. Format and lookup are the runtime's (`shopsim_env.search.arrays`);
+postings are made in `search_postings`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -14,7 +18,15 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.stages.search_postings import Postings, PostingsBuilder, compound_words
+from pipelines.stages.search_postings import (
+    BlockBuilder,
+    BlockDocuments,
+    Phrases,
+    Postings,
+    compound_words,
+    join_blocks,
+    phrases_of,
+)
 from shopsim_env.search.arrays import (
     ALIGN,
     BLOCK,
@@ -31,12 +43,14 @@ from shopsim_env.search.schema import FIELD_WEIGHTS
 from shopsim_env.sqlite import open_readonly
 
 Array = npt.NDArray[Any]
-_DOCUMENTS = f"SELECT asin, {', '.join(FIELD_WEIGHTS)} FROM products ORDER BY rowid"  # noqa: S608
+_DOCUMENTS = (
+    f"SELECT asin, {', '.join(FIELD_WEIGHTS)} FROM products "  # noqa: S608
+    "WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+)
 _TYPES = {name: np.dtype(letter).newbyteorder("<") for name, letter in SECTIONS.items()}
 # A list gets a bitmap when it holds at least this share of the block. One block is small: more of them pay.
 _LONG_SHARE_ONE_BLOCK = 64
 _LONG_SHARE = 16
-_PROGRESS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +67,11 @@ class ArraysReport:
 
 
 def build_search_arrays(
-    catalog: Path, out: Path, on_progress: Callable[[int, int], None] | None = None
+    catalog: Path,
+    out: Path,
+    on_progress: Callable[[int, int], None] | None = None,
+    *,
+    workers: int = 1,
 ) -> ArraysReport:
     """Writes the array file; equal documents give equal bytes.
 
@@ -61,15 +79,44 @@ def build_search_arrays(
         catalog: File made by `build_search_index`.
         out: File to create.
         on_progress: Called with documents read and all documents of both passes.
+        workers: Processes that read documents; with 1 this one does. The file is the same.
     """
     with closing(open_readonly(catalog)) as connection:
-        total = 2 * (connection.execute("SELECT max(id) FROM product").fetchone()[0] or 0)
-        done = _counter(total, on_progress)
-        compounds = compound_words(done(row[1:]) for row in connection.execute(_DOCUMENTS))
-        builder = PostingsBuilder(compounds)
-        for asin, *fields in connection.execute(_DOCUMENTS):
-            builder.add(asin, done(fields))
-    return write_arrays(builder.finish(), out)
+        products = connection.execute("SELECT max(id) FROM product").fetchone()[0] or 0
+    ranges = [(first, min(first + BLOCK - 1, products)) for first in range(1, products + 1, BLOCK)]
+    done = _counter(ranges, on_progress)
+    with _mapper(min(workers, len(ranges))) as each:
+        compounds = set[str]().union(*done(each(partial(_compounds, catalog), ranges)))
+        postings = join_blocks(done(each(partial(_block, catalog, phrases_of(compounds)), ranges)))
+    return write_arrays(postings, out)
+
+
+_Range = tuple[int, int]
+_Mapper = Callable[[Callable[[_Range], Any], list[_Range]], Iterable[Any]]
+
+
+@contextmanager
+def _mapper(workers: int) -> Iterator[_Mapper]:
+    """Calls a function for each range, results in order: here, or in processes."""
+    if workers <= 1:
+        yield map
+        return
+    # spawn: a forked child would share the parent's SQLite connections and threads.
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        yield pool.map
+
+
+def _compounds(catalog: Path, rows: _Range) -> set[str]:
+    with closing(open_readonly(catalog)) as connection:
+        return compound_words(fields for _, *fields in connection.execute(_DOCUMENTS, rows))
+
+
+def _block(catalog: Path, phrases: Phrases, rows: _Range) -> BlockDocuments:
+    builder = BlockBuilder(phrases)
+    with closing(open_readonly(catalog)) as connection:
+        for asin, *fields in connection.execute(_DOCUMENTS, rows):
+            builder.add(asin, fields)
+    return builder.finish()
 
 
 def write_arrays(postings: Postings, out: Path) -> ArraysReport:
@@ -98,15 +145,19 @@ def write_arrays(postings: Postings, out: Path) -> ArraysReport:
     )
 
 
-def _counter(total: int, on_progress: Callable[[int, int], None] | None) -> Callable[[Any], Any]:
-    done = 0
+def _counter(
+    ranges: list[_Range], on_progress: Callable[[int, int], None] | None
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Reports each finished range of both passes."""
+    done, total = 0, 2 * sum(last - first + 1 for first, last in ranges)
 
-    def count(item: Any) -> Any:
+    def count(results: Iterable[Any]) -> Iterator[Any]:
         nonlocal done
-        done += 1
-        if on_progress is not None and (done % _PROGRESS == 0 or done == total):
-            on_progress(done, total)
-        return item
+        for (first, last), result in zip(ranges, results, strict=True):
+            done += last - first + 1
+            if on_progress is not None:
+                on_progress(done, total)
+            yield result
 
     return count
 
@@ -231,7 +282,9 @@ def _fill_bitmaps(postings: Postings, is_long: Array, bits: Array) -> None:
     bitmap = 0
     for number, block in enumerate(postings.blocks):
         starts = _starts(block.lengths)
-        for position in np.flatnonzero(is_long[block.terms, number]):
+        # By number of the term, as the bitmaps are numbered.
+        long = np.flatnonzero(is_long[block.terms, number])
+        for position in long[np.argsort(block.terms[long])]:
             docs = block.docs[starts[position] : starts[position] + block.lengths[position]].astype(np.uint64)
             np.bitwise_or.at(bits[bitmap], docs >> np.uint64(6), np.uint64(1) << (docs & np.uint64(63)))
             bitmap += 1

@@ -2,13 +2,14 @@
 
 Follows FTS5 to the letter: `usb-c` is stored as two words; as a query it is a phrase, which also matches
 where `usb` and `c` are neighbours by chance. So every compound word of the corpus gets its own postings,
-counted by adjacency.
+counted by adjacency. A block knows only its own documents, so that several processes can make blocks; terms
+are numbered by first occurrence when the blocks are joined in order.
 """
 
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from typing import Any
@@ -23,6 +24,22 @@ Array = npt.NDArray[Any]
 _COMPOUND = re.compile(r"[a-z0-9]+(?:[-._+/][a-z0-9]+)+")
 _WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), np.float64)
 _FIELDS = len(_WEIGHTS)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDocuments:
+    """One block by itself: `terms` by first occurrence, the postings of each by row, distinct `weights`.
+
+    `lengths[i]` postings belong to `terms[i]`; `classes` are positions in `weights`.
+    """
+
+    asins: list[str]
+    doc_tokens: Array
+    terms: list[str]
+    lengths: Array
+    docs: Array
+    weights: Array
+    classes: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +86,29 @@ def compound_words(documents: Iterable[Sequence[str]]) -> set[str]:
     return set(map(vocabulary_key, found))
 
 
-@dataclass(slots=True)
-class PostingsBuilder:
-    """Takes documents in asin order; holds postings of finished blocks and instances of the open one."""
+Phrases = Mapping[tuple[str, str], list[tuple[tuple[str, ...], str]]]
+"""First two pieces to all compound words that begin so: their pieces, and the word."""
 
-    compounds: set[str]
+
+def phrases_of(compounds: Iterable[str]) -> Phrases:
+    """Compound words by their first two pieces, for finding them among neighbours."""
+    phrases: defaultdict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = defaultdict(list)
+    for compound in sorted(compounds):
+        pieces = tuple(compound.split(PIECE_MARK))
+        phrases[pieces[0], pieces[1]].append((pieces, compound))
+    return dict(phrases)
+
+
+@dataclass(slots=True)
+class BlockBuilder:
+    """Takes the documents of one block in asin order."""
+
+    phrases: Phrases
     _asins: list[str] = field(default_factory=list)
     _terms: defaultdict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
-    _phrases: defaultdict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
     _instances: "array[int]" = field(default_factory=lambda: array("I"))
     _field_sizes: "array[int]" = field(default_factory=lambda: array("I"))
     _doc_tokens: "array[int]" = field(default_factory=lambda: array("I"))
-    _classes: dict[float, int] = field(default_factory=dict)
-    _blocks: list[BlockPostings] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        for compound in sorted(self.compounds):
-            pieces = tuple(compound.split(PIECE_MARK))
-            self._phrases[pieces[:2]].append((pieces, compound))  # type: ignore[index]
-        # Reading must not grow it.
-        self._phrases.default_factory = None
 
     def add(self, asin: str, fields: Sequence[str]) -> None:
         """Adds one document: its fields in the order of the weights, tokens joined by blanks."""
@@ -109,23 +127,6 @@ class PostingsBuilder:
                 size += len(words)
             self._field_sizes.append(len(instances) - before)
         self._doc_tokens.append(size)
-        if len(self._asins) % BLOCK == 0:
-            self._close_block()
-
-    def finish(self) -> Postings:
-        """The postings of all documents; the builder is used up."""
-        if len(self._field_sizes):
-            self._close_block()
-        weights = np.array(sorted(self._classes), np.float64)
-        rank = np.zeros(max(len(self._classes), 1), np.int64)
-        for position, weight in enumerate(weights):
-            rank[self._classes[float(weight)]] = position
-        kind = f"<u{class_bytes(weights)}"
-        blocks = [
-            BlockPostings(block.terms, block.lengths, block.docs, rank[block.classes].astype(kind))
-            for block in self._blocks
-        ]
-        return Postings(self._asins, list(self._terms), weights, np.array(self._doc_tokens, np.int64), blocks)
 
     def _latin(self, words: list[str]) -> tuple[list[str], list[str]]:
         """All words as FTS5 splits them, and the compound words that match somewhere among them.
@@ -133,7 +134,7 @@ class PostingsBuilder:
         Latin tokens end a field and Han tokens have no marks, so splitting all of them keeps neighbours.
         """
         pieces = vocabulary_key(" ".join(words)).replace(PIECE_MARK, " ").split()
-        phrases, extra = self._phrases, []
+        phrases, extra = self.phrases, []
         for at, pair in enumerate(pairwise(pieces)):
             if pair in phrases:
                 extra += [
@@ -143,7 +144,8 @@ class PostingsBuilder:
                 ]
         return pieces, extra
 
-    def _close_block(self) -> None:
+    def finish(self) -> BlockDocuments:
+        """The postings of the block; the builder is used up."""
         sizes = np.frombuffer(self._field_sizes, np.uint32)
         rows = np.repeat(np.arange(len(sizes)) // _FIELDS, sizes)
         columns = np.repeat(np.arange(len(sizes)) % _FIELDS, sizes)
@@ -154,14 +156,38 @@ class PostingsBuilder:
         first = np.flatnonzero(np.diff(key, prepend=-1))
         # bincount adds one by one, as FTS5 does; reduceat would add in pairs and round differently.
         group = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
-        weights = np.bincount(group, _WEIGHTS[columns[order]], len(first))
+        sums = np.bincount(group, _WEIGHTS[columns[order]], len(first))
         key = key[first]
-        distinct, inverse = np.unique(weights, return_inverse=True)
-        numbers = [self._classes.setdefault(float(weight), len(self._classes)) for weight in distinct]
-        classes = np.array(numbers, np.uint32)[inverse] if numbers else np.zeros(0, np.uint32)
-        terms = key // BLOCK
-        at = np.flatnonzero(np.diff(terms, prepend=-1))
-        lengths = np.diff(at, append=len(terms))
-        self._blocks.append(BlockPostings(terms[at], lengths, (key % BLOCK).astype(np.uint16), classes))
-        del sizes
-        self._instances, self._field_sizes = array("I"), array("I")
+        weights, classes = np.unique(sums, return_inverse=True)
+        return BlockDocuments(
+            self._asins,
+            np.array(self._doc_tokens, np.int64),
+            list(self._terms),
+            np.bincount(key // BLOCK, minlength=len(self._terms)),
+            (key % BLOCK).astype(np.uint16),
+            weights,
+            classes.astype(np.min_scalar_type(len(weights))),
+        )
+
+
+def join_blocks(blocks: Iterable[BlockDocuments]) -> Postings:
+    """The postings of all documents. Every block but the last holds `BLOCK` documents."""
+    asins: list[str] = []
+    terms: defaultdict[str, int] = defaultdict(count().__next__)
+    numbers: defaultdict[float, int] = defaultdict(count().__next__)
+    tokens, joined = [np.zeros(0, np.int64)], []
+    for block in blocks:
+        asins += block.asins
+        tokens.append(block.doc_tokens)
+        term_of = np.array([terms[term] for term in block.terms], np.int64)
+        number_of = np.array([numbers[weight] for weight in block.weights.tolist()], np.int64)
+        joined.append((BlockPostings(term_of, block.lengths, block.docs, block.classes), number_of))
+    weights = np.array(sorted(numbers), np.float64)
+    rank = np.zeros(max(len(weights), 1), f"<u{class_bytes(weights)}")
+    for position, weight in enumerate(weights.tolist()):
+        rank[numbers[weight]] = position
+    parts = [
+        BlockPostings(part.terms, part.lengths, part.docs, rank[number_of][part.classes])
+        for part, number_of in joined
+    ]
+    return Postings(asins, list(terms), weights, np.concatenate(tokens), parts)

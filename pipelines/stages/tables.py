@@ -30,25 +30,20 @@ def write_rows(
         rows: Consumed as a stream.
         metadata: Called after the last row; its pairs go into the file's footer.
 
-    The file appears under its name only when it is complete. No Arrow or pandas schema is embedded, so the
-    bytes depend on rows and library version alone.
+    The artifact store gives a temporary path and puts the finished file in place. No Arrow or pandas schema
+    is embedded, so the bytes depend on rows and library version alone.
     """
-    building = path.with_name(path.name + ".building")
     count = 0
-    try:
-        with pq.ParquetWriter(building, schema, compression="zstd", store_schema=False) as writer:
-            for group in _groups(rows):
-                columns = [
-                    pa.array(values, type=field.type)
-                    for field, values in zip(schema, zip(*group, strict=True), strict=True)
-                ]
-                writer.write_table(pa.Table.from_arrays(columns, schema=schema), ROW_GROUP_ROWS)
-                count += len(group)
-            if metadata is not None:
-                writer.add_key_value_metadata(dict(metadata()))
-        building.replace(path)
-    finally:
-        building.unlink(missing_ok=True)
+    with pq.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
+        for group in _groups(rows):
+            columns = [
+                pa.array(values, type=field.type)
+                for field, values in zip(schema, zip(*group, strict=True), strict=True)
+            ]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema), ROW_GROUP_ROWS)
+            count += len(group)
+        if metadata is not None:
+            writer.add_key_value_metadata(dict(metadata()))
     return count
 
 
@@ -73,17 +68,17 @@ def read_metadata(path: Path, key: str) -> str:
     Raises:
         ArtifactError: The file is missing, is not parquet, or has no such key.
     """
-    with _open(path) as file:
-        value = (file.metadata.metadata or {}).get(key.encode())
+    value = find_metadata(path, key)
     if value is None:
         raise ArtifactError(f"{path}: expected {key!r} in the footer, found none; build it again")
-    return str(value.decode("utf-8"))
+    return value
 
 
-def count_rows(path: Path) -> int:
-    """Number of rows of a parquet file, from its footer."""
+def find_metadata(path: Path, key: str) -> str | None:
+    """As `read_metadata`, None when the footer has no such key."""
     with _open(path) as file:
-        return int(file.metadata.num_rows)
+        value = (file.metadata.metadata or {}).get(key.encode())
+    return None if value is None else str(value.decode("utf-8"))
 
 
 def _open(path: Path) -> pq.ParquetFile:

@@ -3,13 +3,15 @@
 Belongs here: numbering and the task uid. Which tasks stay active is decided by exclusions and quarantine.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from pipelines.stages.ingest import RawRow
+from pipelines.stages.ingest_rules import ALWAYS_QUARANTINED
 from pipelines.stages.tables import read_rows, write_rows
 from shopsim_env.canonical import compact_json, sha256_text
 
@@ -72,6 +74,25 @@ def assign_task_ids(rows: Iterable[RawRow]) -> list[TaskRow]:
     return tasks
 
 
+def instruction_at(record: Mapping[str, Any], instruction_index: int) -> Mapping[str, Any]:
+    """The instruction of a task: the one of that position, or, in a cleaned record, of that recorded index.
+
+    A cleaned record lacks the tasks that were set aside, so positions have moved there.
+    """
+    instructions: list[dict[str, Any]] = record["instructions"]
+    if "source_product_index" not in record:
+        return instructions[instruction_index]
+    return next(item for item in instructions if item["instruction_index"] == instruction_index)
+
+
+def set_aside(tasks: Iterable[TaskRow], task_ids: Collection[int], reason: str) -> list[TaskRow]:
+    """The tasks, those of `task_ids` quarantined for `reason` unless they are already."""
+    return [
+        replace(task, quarantine=reason) if task.task_id in task_ids and not task.quarantine else task
+        for task in tasks
+    ]
+
+
 def write_task_rows(path: Path, tasks: Iterable[TaskRow]) -> int:
     """Writes `task_ids.parquet`; returns the number of rows."""
     return write_rows(path, TASK_SCHEMA, (astuple(task) for task in tasks))
@@ -84,10 +105,18 @@ def read_task_rows(path: Path) -> Iterator[TaskRow]:
 
 
 def active_tasks(tasks: Iterable[TaskRow], excluded: frozenset[int]) -> list[TaskRow]:
-    """Tasks that a release may offer: neither on an excluded product nor quarantined.
+    """Tasks of the cleaned archive and the splits: neither on an excluded product nor set aside there.
+
+    Tasks that are set aside without `--lenient` are among them: the source meant them so, and the published
+    files hold them. A release does not offer them (`cleaning.inactive_tasks`).
 
     Args:
         tasks: All tasks of the raw corpus.
         excluded: Source indices of the excluded products.
     """
-    return [task for task in tasks if task.source_product_index not in excluded and not task.quarantine]
+    return [task for task in tasks if task.source_product_index not in excluded and not left_out(task)]
+
+
+def left_out(task: TaskRow) -> bool:
+    """Whether a quarantined task is missing from the cleaned archive too."""
+    return bool(task.quarantine) and task.quarantine not in ALWAYS_QUARANTINED

@@ -5,7 +5,7 @@ product, targets, task uid and the full text of persona tasks are private.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ def write_task_tables(
     *,
     splits: Mapping[str, Iterable[int]],
     inactive_tasks: Mapping[int, str],
+    marks: Mapping[int, Sequence[str]],
 ) -> dict[str, int]:
     """Writes `tasks.sqlite` and `private/goals.sqlite` below `root`.
 
@@ -32,30 +33,33 @@ def write_task_tables(
         cleaned: The cleaned v2 archive.
         root: Staged release folder.
         splits: Split name to task ids; each task's labels name its splits.
-        inactive_tasks: Task id to the reason code for which it is not played.
+        inactive_tasks: Task id to the reason code for which it is not played; some are in the archive.
+        marks: Task id to what the audit says of it in public; these follow the splits among its labels.
 
     Returns:
         Counts of tasks by kind, of inactive tasks and of dropped blank targets.
     """
-    labels = _labels(splits)
+    labels = _labels(splits, marks)
     tasks: list[TaskRow] = []
     goals: list[GoalRow] = []
     dropped = 0
     for product, instruction in _instructions(cleaned):
+        if instruction["task_id"] in inactive_tasks:
+            continue
         attributes, options = (
-            _targets(instruction, "attributes"),
-            _targets(instruction, "instruction_options"),
+            targets(instruction, "attributes"),
+            targets(instruction, "instruction_options"),
         )
         dropped += _given(instruction, "attributes") + _given(instruction, "instruction_options")
         dropped -= len(attributes) + len(options)
         tasks.append(_task_row(product, instruction, labels))
         goals.append(_goal_row(product, instruction, attributes, options))
-    _write(
+    write_tables(
         root / layout.TASKS,
         layout.TASKS_SCHEMA,
         {"task": tasks, "inactive_task": sorted(inactive_tasks.items())},
     )
-    _write(root / layout.GOALS, layout.GOALS_SCHEMA, {"goal": goals})
+    write_tables(root / layout.GOALS, layout.GOALS_SCHEMA, {"goal": goals})
     persona = sum(row[8] for row in goals)
     return {
         "tasks": len(tasks),
@@ -72,11 +76,13 @@ def _instructions(cleaned: Path) -> Iterator[tuple[Mapping[str, Any], Mapping[st
             yield product, instruction
 
 
-def _labels(splits: Mapping[str, Iterable[int]]) -> dict[int, list[str]]:
+def _labels(splits: Mapping[str, Iterable[int]], marks: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
     labels: dict[int, list[str]] = {}
     for name in sorted(splits):
         for task_id in splits[name]:
             labels.setdefault(task_id, []).append(name)
+    for task_id, found in marks.items():
+        labels.setdefault(task_id, []).extend(found)
     return labels
 
 
@@ -84,7 +90,7 @@ def _given(instruction: Mapping[str, Any], key: str) -> int:
     return len(instruction.get(key) or ())
 
 
-def _targets(instruction: Mapping[str, Any], key: str) -> list[str]:
+def targets(instruction: Mapping[str, Any], key: str) -> list[str]:
     """Targets without the blank ones, which would match anything (contract 7.5)."""
     return [str(item) for item in instruction.get(key) or () if item is not None and str(item).strip()]
 
@@ -123,7 +129,14 @@ def _goal_row(
     )
 
 
-def _write(path: Path, schema: str, tables: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:
+def write_tables(path: Path, schema: str, tables: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:
+    """Writes an SQLite file with these tables; equal rows give equal bytes.
+
+    Args:
+        path: The file, which must not exist.
+        schema: Statements that create the tables.
+        tables: Table name to its rows, in the order of its columns.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shopsim_env.commands.output import add_common, add_release, show, show_json
+from shopsim_env.commands.output import add_common, add_persona_view, add_release, show, show_json
 from shopsim_env.errors import UsageError
 from shopsim_env.release import load_release
 from shopsim_env.reward.option import OPTION_RULES
@@ -62,6 +62,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="play N tasks of each split, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (default 0)")
     parser.add_argument("--option-match", choices=OPTION_RULES, default="anchored")
+    add_persona_view(parser)
     add_release(parser)
     add_common(parser)
     parser.set_defaults(handler=run)
@@ -71,12 +72,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Plays and prints; exit code 0."""
     with load_release(arguments.release) as release:
         chosen = _tasks(release, arguments.split, arguments.limit, arguments.seed)
-        env = ShopEnv(release, task_mode=arguments.mode, option_match=arguments.option_match)
+        env = ShopEnv(
+            release,
+            task_mode=arguments.mode,
+            option_match=arguments.option_match,
+            persona_view=arguments.persona_view,
+        )
         floors = play_floors(release, env, chosen, arguments.seed)
         head = {
             "release": release.id,
             "task_mode": arguments.mode,
             "option_match": arguments.option_match,
+            "persona_view": arguments.persona_view,
             "seed": arguments.seed,
             "limit": arguments.limit,
         }
@@ -185,7 +192,8 @@ def _row(floor: Floor) -> dict[str, Any]:
 
 
 def _table(head: dict[str, Any], floors: Iterable[Floor]) -> list[str]:
-    lines = [f"{head['release']} · {head['task_mode']} mode · options {head['option_match']}"]
+    view = "" if head["persona_view"] == "default" else f" · personas {head['persona_view']}"
+    lines = [f"{head['release']} · {head['task_mode']} mode · options {head['option_match']}{view}"]
     split = None
     for floor in floors:
         if floor.split != split:

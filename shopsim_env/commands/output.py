@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from shopsim_env.tasks.persona import PERSONA_VIEWS
+
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Adds the options that every runtime command has."""
@@ -15,6 +17,16 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def add_release(parser: argparse.ArgumentParser) -> None:
     """Adds `--release`."""
     parser.add_argument("--release", metavar="DIR", help="release folder (default: the sample release)")
+
+
+def add_persona_view(parser: argparse.ArgumentParser) -> None:
+    """Adds `--persona-view`."""
+    parser.add_argument(
+        "--persona-view",
+        choices=PERSONA_VIEWS,
+        default="default",
+        help="personas as published (default) or without recent searches",
+    )
 
 
 def show_json(value: Any) -> None:

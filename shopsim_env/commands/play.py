@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from shopsim_env.commands.output import add_common, add_release, show, show_json
+from shopsim_env.commands.output import add_common, add_persona_view, add_release, show, show_json
 from shopsim_env.errors import UsageError
 from shopsim_env.recording import TracedEnv
 from shopsim_env.release import Release, load_release
@@ -47,6 +47,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--brief", action="store_true", help="print actions and results, not whole pages")
     parser.add_argument("--trace", metavar="FILE", help="append the episode to FILE (shopsim-trace-v1)")
     parser.add_argument("--option-match", choices=OPTION_RULES, default="anchored")
+    add_persona_view(parser)
     add_release(parser)
     add_common(parser)
     parser.set_defaults(handler=run)
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             task_mode="standard" if arguments.standard else "persona",
             interaction_mode="multi_turn" if arguments.multi_turn else "single_turn",
             option_match=arguments.option_match,
+            persona_view=arguments.persona_view,
             split=arguments.split,
         )
         start = env.reset(_task_id(release, arguments), seed=arguments.seed)

@@ -3,7 +3,7 @@
 import argparse
 import importlib.util
 import os
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 from shopsim_env.commands.output import add_common, add_release, show, show_json
@@ -75,11 +75,9 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     from shopsim_env.pool.journal import Journal
     from shopsim_env.runs.folder import RunRoot
     from shopsim_env.server.app import App
-    from shopsim_env.server.debug_routes import evidence_route
     from shopsim_env.server.guard import make_guard
     from shopsim_env.server.logs import start_logging
-    from shopsim_env.server.pages import page_routes, read_pages
-    from shopsim_env.server.replay_routes import replay_routes
+    from shopsim_env.server.replay_routes import add_pages
     from shopsim_env.server.running import Ending, listen
     from shopsim_env.server.running import run as run_server
     from shopsim_env.server.service import Service
@@ -94,9 +92,11 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     )
     root = RunRoot(arguments.runs) if arguments.runs else None
     release.private()  # a public copy is refused now, not at the first reset
-    bound = listen(arguments.host, arguments.port)
-    with closing(bound):
-        journal = Journal(arguments.resume_log, sync=arguments.resume_sync) if arguments.resume_log else None
+    with ExitStack() as opened:
+        bound = opened.enter_context(closing(listen(arguments.host, arguments.port)))
+        journal = None
+        if arguments.resume_log:
+            journal = opened.enter_context(closing(Journal(arguments.resume_log, sync=arguments.resume_sync)))
         pool = LeasePool(
             release,
             arguments.slots,
@@ -106,13 +106,13 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
             journal=journal,
             env_class=ServedEnv,
         )
-        with closing(pool):
-            start_logging(arguments.log_level)
-            app = App(Service(release, pool), guard)
-            app.add([Route(PATH, ShopAgent(app)), evidence_route(app), *replay_routes(app, root)])
-            app.add_open(page_routes(read_pages()))
-            ending = Ending(park=journal is not None, drain_s=arguments.drain)
-            run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release, pool))
+        opened.enter_context(closing(pool))
+        start_logging(arguments.log_level)
+        app = App(Service(release, pool), guard)
+        app.add([Route(PATH, ShopAgent(app))])
+        add_pages(app, root)
+        ending = Ending(park=journal is not None, drain_s=arguments.drain)
+        run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release, pool))
     return 0
 
 

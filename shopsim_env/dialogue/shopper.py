@@ -9,11 +9,12 @@ nor block an action (contract 7.16). Talks are values: an answer is a new talk.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from shopsim_env.dialogue.check import Draft
 from shopsim_env.dialogue.ledger import Fact, Ledger
 from shopsim_env.dialogue.questions import Question, understand
 from shopsim_env.dialogue.templates import fact_clause, pick
 from shopsim_env.dialogue.topics import BY_NAME
-from shopsim_env.dialogue.wording import Draft, TemplateWording, Worded, Wording
+from shopsim_env.dialogue.wording import TemplateWording, Worded, Wording
 from shopsim_env.shop.display import echo
 
 FACTS_PER_QUESTION = 2

@@ -4,6 +4,8 @@ Belongs here: requests, the line, expiry, repeated requests for an episode, coun
 clock of its own.
 """
 
+import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +18,9 @@ from shopsim_env.pool.table import LeaseTable
 from shopsim_env.pool.waiting import Notify, Ticket, WaitingLine
 from shopsim_env.recording import IdentifiedRelease
 from shopsim_env.shop.env import ShopEnv
+
+PREFIX = "[A-Za-z0-9_.-]{0,32}"
+"""What lease ids may begin with: it stands in paths."""
 
 
 @dataclass(slots=True)
@@ -55,8 +60,10 @@ class Reception:
         journal: Journal | None = None,
         env_class: type[ShopEnv] = ShopEnv,
     ) -> None:
-        if not ttl_s > 0:
+        if not 0 < ttl_s < math.inf:
             raise UsageError(f"ttl_s: expected seconds above 0, found {ttl_s!r}")
+        if not re.fullmatch(PREFIX, prefix, re.ASCII):
+            raise UsageError(f"prefix: expected text that matches {PREFIX}, found {prefix!r}")
         self.release = release
         self.ttl_s = ttl_s
         self._env_class = env_class

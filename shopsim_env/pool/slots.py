@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shopsim_env.errors import EpisodeError, PoolError, SearchIndexError, TaskError, UsageError
-from shopsim_env.shop.anchor import anchor_key
+from shopsim_env.shop.anchor import start_key
 from shopsim_env.shop.env import FORCED_ENDS, Reset, ShopEnv, Step
 from shopsim_env.shop.episode import ReleaseLike
 
@@ -24,7 +24,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Episodes of one task that start identically. `anchor` is the anchor key of their first state."""
+    """Episodes of one task that start identically. `anchor` hashes what they see at the start."""
 
     group_id: str
     task_id: int
@@ -108,7 +108,8 @@ class EnvPool:
         start = members[0].start
         self._groups += 1
         group_id = f"task-{start.task_id:06d}__group-{self._groups:06d}"
-        return Group(group_id, start.task_id, anchor_key(start.observation_state), members)
+        anchor = start_key(start.task_instruction, start.user_persona, start.observation_state)
+        return Group(group_id, start.task_id, anchor, members)
 
     def step(self, actions: Mapping[int, object]) -> dict[int, Step]:
         """Plays one action in each of the given slots, in the order of the mapping.

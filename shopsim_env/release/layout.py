@@ -21,6 +21,8 @@ TASKS = "tasks.sqlite"
 SPLITS = "splits.json"
 METRICS = "metrics.json"
 GOALS = "private/goals.sqlite"
+WITNESSES = "private/witnesses.jsonl"
+EVIDENCE = "private/evidence.sqlite"
 CLEANED_EXPORT = "private/exports/fine_items_eval_train_all.cleaned.v2.json.gz"
 CLEAN_MANIFEST_EXPORT = "private/exports/clean_dataset_manifest.v2.json"
 EXCLUSIONS_EXPORT = "private/exports/catalog_exclusions.v2.json"
@@ -29,10 +31,13 @@ ANNOTATIONS_EXPORT = "private/exports/persona_price_annotations.v2.json"
 PERSONA_SPLITS_EXPORT = "private/exports/persona_splits.v1.json"
 
 PRIVATE_FOLDER = "private/"
+EXPORTS_FOLDER = "private/exports"
 REQUIRED_PUBLIC = (CATALOG, SEARCH_ARRAYS, TASKS, SPLITS, METRICS)
 REQUIRED = (
     *REQUIRED_PUBLIC,
     GOALS,
+    WITNESSES,
+    EVIDENCE,
     CLEANED_EXPORT,
     CLEAN_MANIFEST_EXPORT,
     EXCLUSIONS_EXPORT,
@@ -56,6 +61,18 @@ CREATE TABLE goal(
   has_persona INTEGER NOT NULL);
 """
 
+# `task_id` of a finding is NULL where the product itself is meant. `raw_task` has every task of the raw
+# corpus; `body` of an exclusion is its lineage as JSON.
+EVIDENCE_SCHEMA = """
+CREATE TABLE finding(
+  id INTEGER PRIMARY KEY, code TEXT NOT NULL, severity TEXT NOT NULL, asin TEXT NOT NULL, task_id INTEGER,
+  evidence TEXT NOT NULL);
+CREATE TABLE task_label(
+  task_id INTEGER NOT NULL, mode TEXT NOT NULL, options TEXT NOT NULL, attributes TEXT NOT NULL,
+  budget TEXT NOT NULL, PRIMARY KEY(task_id, mode)) WITHOUT ROWID;
+CREATE TABLE exclusion(asin TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE raw_task(task_id INTEGER PRIMARY KEY, asin TEXT NOT NULL, quarantine TEXT NOT NULL);
+"""
 
 _FTS = ("config", "content", "data", "docsize", "idx")
 # Everything that an SQLite file of a release may hold, automatic indexes included.
@@ -66,6 +83,7 @@ SQLITE_TABLES = {
     ),
     TASKS: frozenset({"task", "inactive_task"}),
     GOALS: frozenset({"goal", "sqlite_autoindex_goal_1"}),
+    EVIDENCE: frozenset({"finding", "task_label", "exclusion", "raw_task"}),
 }
 
 
@@ -86,6 +104,14 @@ def _json_digest(name: str) -> Callable[[Path], str]:
     def digest(root: Path) -> str:
         value = json.loads((root / name).read_text(encoding="utf-8"))
         return sha256_lines([compact_json(value)])
+
+    return digest
+
+
+def _lines_digest(name: str) -> Callable[[Path], str]:
+    def digest(root: Path) -> str:
+        with (root / name).open(encoding="utf-8") as lines:
+            return sha256_lines(compact_json(json.loads(line)) for line in lines)
 
     return digest
 
@@ -126,6 +152,11 @@ LOGICAL_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "inactive_tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM inactive_task ORDER BY task_id")),
     "splits": (SPLITS, _json_digest(SPLITS)),
     "goals": (GOALS, _query_digest(GOALS, "SELECT * FROM goal ORDER BY task_id")),
+    "witnesses": (WITNESSES, _lines_digest(WITNESSES)),
+    "findings": (EVIDENCE, _query_digest(EVIDENCE, "SELECT * FROM finding ORDER BY id")),
+    "task_labels": (EVIDENCE, _query_digest(EVIDENCE, "SELECT * FROM task_label ORDER BY task_id, mode")),
+    "exclusion_lineage": (EVIDENCE, _query_digest(EVIDENCE, "SELECT * FROM exclusion ORDER BY asin")),
+    "raw_tasks": (EVIDENCE, _query_digest(EVIDENCE, "SELECT * FROM raw_task ORDER BY task_id")),
     "cleaned_data": (CLEANED_EXPORT, _gzip_digest(CLEANED_EXPORT)),
     "exclusions": (EXCLUSIONS_EXPORT, _json_digest(EXCLUSIONS_EXPORT)),
     "source_splits": (SOURCE_SPLITS_EXPORT, _json_digest(SOURCE_SPLITS_EXPORT)),

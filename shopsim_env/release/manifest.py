@@ -12,12 +12,14 @@ from shopsim_env.release.layout import MANIFEST, REQUIRED, REQUIRED_PUBLIC, visi
 from shopsim_env.versions import RELEASE_SCHEMA_VERSION, component_versions
 
 _KEYS = {
+    "absent_files",
     "assets",
     "components",
     "content",
     "counts",
     "dataset",
     "files",
+    "human_exclusions",
     "id",
     "licence",
     "manifest_sha256",
@@ -148,12 +150,14 @@ def is_release_folder(root: Path) -> bool:
 
 
 _SHAPE: Mapping[str, type] = {
+    "absent_files": list,
     "assets": dict,
     "components": dict,
     "content": dict,
     "counts": dict,
     "dataset": str,
     "files": dict,
+    "human_exclusions": dict,
     "id": str,
     "public_copy": bool,
     "tagger": dict,
@@ -189,6 +193,16 @@ def _check_versions(path: Path, payload: Mapping[str, Any]) -> None:
             )
 
 
+def _check_absent(path: Path, absent: list[Any], public_copy: bool) -> None:
+    """A public copy names the private files that it lacks; a whole release lacks none."""
+    lacking = {name for name in REQUIRED if visibility(name) == "private"} if public_copy else set()
+    private = all(isinstance(name, str) and visibility(name) == "private" for name in absent)
+    if not private or not lacking <= set(absent) or bool(absent) != public_copy:
+        raise ReleaseError(
+            f"{path}: absent_files: expected the private files that are not here.", code="manifest_altered"
+        )
+
+
 def _files(path: Path, payload: Mapping[str, Any]) -> dict[str, FileEntry]:
     entries, public_copy = payload["files"], payload["public_copy"]
     missing = [name for name in (REQUIRED_PUBLIC if public_copy else REQUIRED) if name not in entries]
@@ -197,6 +211,7 @@ def _files(path: Path, payload: Mapping[str, Any]) -> dict[str, FileEntry]:
     private = [name for name in entries if visibility(name) == "private"]
     if public_copy and private:
         raise ReleaseError(f"{path}: a public copy holds private files {private}.", code="manifest_altered")
+    _check_absent(path, payload["absent_files"], public_copy)
     files = {name: FileEntry(**entry) for name, entry in entries.items()}
     for name, entry in files.items():
         if ".." in Path(name).parts or Path(name).is_absolute() or entry.visibility != visibility(name):

@@ -100,7 +100,7 @@ class Release:
         self.id = manifest.id
         self._private: PrivateRelease | None = None
         self._private_lock = fork_safe_lock()
-        self._splits = read_splits(_json(root / layout.SPLITS))
+        self._splits: dict[str, tuple[int, ...]] | None = None
         with ExitStack() as opened:
             self.tasks = TaskTable(root / layout.TASKS)
             opened.callback(self.tasks.close)
@@ -125,7 +125,10 @@ class Release:
 
     @property
     def splits(self) -> dict[str, tuple[int, ...]]:
-        """Split name (`source/...`, `project/...`) to ascending task ids."""
+        """Split name (`source/...`, `project/...`) to ascending task ids; read when first asked for."""
+        if self._splits is None:
+            # Tens of thousands of ids: a process that only searches does without. Reading twice is harmless.
+            self._splits = read_splits(_json(self.path / layout.SPLITS))
         return dict(self._splits)
 
     @property
@@ -199,7 +202,7 @@ class Release:
         return self._search.cache_stats()
 
     def private(self) -> PrivateRelease:
-        """Goals of this release, for reward, episode and pipeline code.
+        """Goals and witnesses of this release, for reward, episode and pipeline code.
 
         Raises:
             ReleaseError: this is a public copy.
@@ -211,7 +214,8 @@ class Release:
             )
         with self._private_lock:
             if self._private is None:
-                self._private = PrivateRelease(self.path / layout.GOALS, self._catalog)
+                root = self.path
+                self._private = PrivateRelease(root / layout.GOALS, self._catalog, root / layout.WITNESSES)
             return self._private
 
     def close(self) -> None:
@@ -260,3 +264,14 @@ def load_release(path: str | Path | None = None, *, verify: str = "receipt") -> 
     if verify == "full":
         verify_content(root, manifest)
     return Release(root, manifest)
+
+
+def open_staged(root: Path) -> Release:
+    """Opens parts of a release that is being built: no manifest, so nothing is verified and there is no id.
+
+    For the stages that play a release before it is one (contract 6); nothing else may open such a folder.
+
+    Args:
+        root: Folder with catalogue, search arrays, tasks, goals and splits.
+    """
+    return Release(root, Manifest("staged", "", False, {}, {}, "", "{}"))

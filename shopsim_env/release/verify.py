@@ -88,8 +88,9 @@ def check_layout(root: Path, manifest: Manifest) -> None:
     """Names, kinds and sizes, without reading contents."""
     present = _walk(root)
     expected = set(manifest.files) | {MANIFEST}
-    for name in sorted(present ^ expected):
-        state = "missing" if name in expected else "not in the manifest"
+    odd = [(name, "missing") for name in sorted(expected - present)]
+    odd += [(name, "not in the manifest") for name in sorted(present - expected)]
+    for name, state in odd:
         raise ReleaseError(f"{root / name}: {state}. {REPAIR}", code="file_set_mismatch")
     for name, entry in manifest.files.items():
         size = (root / name).stat().st_size
@@ -111,7 +112,8 @@ def _walk(root: Path) -> set[str]:
                     f"{Path(folder) / name}: expected a plain file, found another kind.", code=_FILE_SET
                 )
         if not files and not subfolders:
-            raise ReleaseError(f"{folder}: expected no empty folder.", code=_FILE_SET)
+            # No file of the manifest, and so refused; a file that is missing from it is named first.
+            names.add(Path(folder).relative_to(root).as_posix() + "/")
         names.update((Path(folder) / name).relative_to(root).as_posix() for name in files)
     return names
 

@@ -8,9 +8,21 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from shopsim_env.catalog.product import Product
 from shopsim_env.reward.fuzzy import MATCH_ABOVE, token_set_ratio
+
+
+class Place(NamedTuple):
+    """A text of a product: `kind` is attribute, title, bullet or description; `number` counts from 0."""
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}" if self.kind in ("attribute", "bullet") else self.kind
+
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
@@ -28,6 +40,39 @@ def count_attributes(targets: Sequence[str], product: Product, *, option_match: 
         or any(_contains(text, target.casefold(), guarded) for text in texts)
         for target in targets
     )
+
+
+def attribute_witnesses(
+    target: str, product: Product, *, option_match: str = "anchored"
+) -> tuple[Place, ...]:
+    """Every place of the product that meets `target`; `count_attributes` counts targets that have one."""
+    guarded = option_match != "paper"
+    alike = [
+        Place("attribute", number)
+        for number, attribute in enumerate(product.attributes)
+        if _is_alike(target, attribute, guarded)
+    ]
+    named = [
+        Place("title", 0),
+        *(Place("bullet", number) for number in range(len(product.bullets))),
+        Place("description", 0),
+    ]
+    texts = (product.title, *product.bullets, product.description)
+    folded = target.casefold()
+    return (
+        *alike,
+        *(
+            place
+            for place, text in zip(named, texts, strict=True)
+            if _contains(text.casefold(), folded, guarded)
+        ),
+    )
+
+
+def closest_attribute(target: str, product: Product) -> tuple[int, int] | None:
+    """Position and score of the attribute with the best score, None without attributes."""
+    scores = [token_set_ratio(attribute, target) for attribute in product.attributes]
+    return (scores.index(max(scores)), max(scores)) if scores else None
 
 
 # Rollouts of one task compare the same few texts again and again.

@@ -7,7 +7,7 @@ docs/reward.md.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shopsim_env.catalog.product import Product
@@ -64,6 +64,21 @@ def match_option(
     equal = canon(selected) == canon(required)
     why = "" if equal else why_not_filled(read_slots(required), read_slots(selected))
     return OptionMatch(not why, "slots", why or "filled")
+
+
+def lost_symbol_fits(required: str, own_values: Iterable[str]) -> list[str]:
+    """Distinct own values, in canonical form, that `required` may mean where each `?` is a lost symbol.
+
+    One of them anchors the requirement (contract 7.3); with several nobody can say which was meant.
+    """
+    return sorted(_lost_symbol_fits(canon(required), {canon(value) for value in own_values}))
+
+
+def _lost_symbol_fits(wanted: str, own: Collection[str]) -> list[str]:
+    if not 0 < wanted.count("?") <= _MOST_LOST:
+        return []
+    pattern = re.compile(_LOST_SYMBOL.join(map(re.escape, wanted.split("?"))))
+    return [value for value in own if pattern.fullmatch(value)]
 
 
 def check_option_rule(rule: str) -> None:
@@ -169,9 +184,5 @@ def _find_anchor(required: str, own_values: Iterable[str]) -> tuple[str | None, 
     own = {canon(value) for value in own_values}
     if wanted in own:
         return wanted, "anchor"
-    if 0 < wanted.count("?") <= _MOST_LOST:
-        pattern = re.compile(_LOST_SYMBOL.join(map(re.escape, wanted.split("?"))))
-        fitting = [value for value in own if pattern.fullmatch(value)]
-        if len(fitting) == 1:
-            return fitting[0], "lost_symbol"
-    return None, "slots"
+    fitting = _lost_symbol_fits(wanted, own)
+    return (fitting[0], "lost_symbol") if len(fitting) == 1 else (None, "slots")

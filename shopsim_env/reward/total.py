@@ -77,11 +77,11 @@ class RewardDetail:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form; an episode without a purchase has the shared fields alone."""
+        if self.termination_reason != PURCHASE:
+            return {name: getattr(self, name) for name in self.__slots__ if name not in _PURCHASE_ONLY}
         values = {name: getattr(self, name) for name in self.__slots__}
         if self.price_resolution is not None:
             values["price_resolution"] = dict(self.price_resolution)
-        if self.termination_reason != PURCHASE:
-            return {name: value for name, value in values.items() if name not in _PURCHASE_ONLY}
         return values
 
 

@@ -13,6 +13,8 @@ from shopsim_env.text.nouns import literal_terms
 # Level names of the data contain `/`, so only the paper mode splits there.
 _LEVELS = re.compile(r"[›>]")
 _PAPER_LEVELS = re.compile(r"[›>/\\]")
+SHARED_LEVELS = 2
+"""So many level names must be shared for two categories to match."""
 _CLOSE_TITLE = 0.2
 _FAR_TITLE = 0.1
 
@@ -28,11 +30,16 @@ class TypeMatch:
 
 def match_type(bought: Product, gold: Product, *, option_match: str = "anchored") -> TypeMatch:
     """Compares kinds: two shared category levels or more than a fifth of the gold title terms give 1."""
-    pattern = _PAPER_LEVELS if option_match == "paper" else _LEVELS
-    shared = _nodes(bought.category, pattern) & _nodes(gold.category, pattern)
-    category_match = len(shared) >= 2
-    title_score = _title_score(bought, gold)
+    shared = category_levels(bought.category, option_match) & category_levels(gold.category, option_match)
+    category_match = len(shared) >= SHARED_LEVELS
+    title_score = title_overlap(*title_terms(bought, gold))
     return TypeMatch(type_reward(category_match, title_score), category_match, title_score)
+
+
+def category_levels(category: str, option_match: str = "anchored") -> frozenset[str]:
+    """Level names of a category path, case folded, split as the option rule wants it."""
+    pattern = _PAPER_LEVELS if option_match == "paper" else _LEVELS
+    return frozenset({node.strip().casefold() for node in pattern.split(category)} - {""})
 
 
 def type_reward(category_match: bool, title_score: float) -> float:
@@ -49,11 +56,8 @@ def title_overlap(bought: frozenset[str], gold: frozenset[str]) -> float:
     return len(bought & gold) / len(gold) if gold else _CLOSE_TITLE
 
 
-def _title_score(bought: Product, gold: Product) -> float:
+def title_terms(bought: Product, gold: Product) -> tuple[frozenset[str], frozenset[str]]:
+    """The terms of both titles that are compared: nouns of the release, else literal terms of both."""
     if bought.title_nouns is None or gold.title_nouns is None:
-        return title_overlap(frozenset(literal_terms(bought.title)), frozenset(literal_terms(gold.title)))
-    return title_overlap(frozenset(bought.title_nouns), frozenset(gold.title_nouns))
-
-
-def _nodes(category: str, pattern: re.Pattern[str]) -> set[str]:
-    return {node.strip().casefold() for node in pattern.split(category)} - {""}
+        return frozenset(literal_terms(bought.title)), frozenset(literal_terms(gold.title))
+    return frozenset(bought.title_nouns), frozenset(gold.title_nouns)

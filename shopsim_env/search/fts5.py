@@ -21,10 +21,10 @@ from shopsim_env.versions import TOP_K
 
 # The row number alone: reading `asin` here would fetch a wide row for every match, also for those that never
 # make the first `top_k`. Row numbers are ranks in asin order, so this order is "score, asin".
-_RANKED = f"""
-SELECT rowid, bm25(products, {", ".join(map(str, BM25_COLUMN_WEIGHTS))}) AS score
+_RANKED = """
+SELECT rowid, bm25(products, {}) AS score
 FROM products WHERE products MATCH ? ORDER BY score, rowid LIMIT ?
-"""  # noqa: S608
+"""
 _ANY = "SELECT rowid FROM products WHERE products MATCH ? ORDER BY rowid LIMIT ?"
 _COUNT = "SELECT count(*) FROM products WHERE products MATCH ?"
 _DOCUMENT = f"SELECT {', '.join(FIELD_WEIGHTS)} FROM products WHERE rowid = ?"  # noqa: S608
@@ -39,6 +39,7 @@ class Fts5Engine:
     Args:
         connection: Read-only connection to `catalog.sqlite`; the engine owns it from now on.
         expected_product_sha: Digest of the products that the index must belong to.
+        column_weights: One weight for each column; other than the contract's only to compare with them.
 
     Raises:
         SearchIndexError: The index is missing or was built by other rules. The connection is closed then.
@@ -46,8 +47,15 @@ class Fts5Engine:
 
     name = "fts5"
 
-    def __init__(self, connection: sqlite3.Connection, *, expected_product_sha: str | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        expected_product_sha: str | None = None,
+        column_weights: Sequence[float] = BM25_COLUMN_WEIGHTS,
+    ) -> None:
         self._connection = connection
+        self._ranked = _RANKED.format(", ".join(map(str, column_weights)))
         self._lock = fork_safe_lock()
         try:
             self.manifest = _read_manifest(connection, expected_product_sha)
@@ -57,8 +65,11 @@ class Fts5Engine:
 
     @classmethod
     def open(cls, path: Path, *, expected_product_sha: str | None = None) -> "Fts5Engine":
-        """Opens the index of a `catalog.sqlite`."""
-        return cls(open_readonly(path), expected_product_sha=expected_product_sha)
+        """Opens the index of a `catalog.sqlite`; a refusal names the file."""
+        try:
+            return cls(open_readonly(path), expected_product_sha=expected_product_sha)
+        except SearchIndexError as error:
+            raise SearchIndexError(f"{path}: {error}", code=error.code) from error
 
     def search(self, query: str, top_k: int = TOP_K, where: ProductSet | None = None) -> SearchResult:
         """The best `top_k` products for `query` (contract 7.10).
@@ -84,8 +95,8 @@ class Fts5Engine:
 
     def _rank(self, text: str, limit: int, where: ProductSet | None) -> list[tuple[int, float]]:
         if where is None:
-            return self._connection.execute(_RANKED, (text, limit)).fetchall()
-        cursor = self._connection.execute(_RANKED, (text, -1))
+            return self._connection.execute(self._ranked, (text, limit)).fetchall()
+        cursor = self._connection.execute(self._ranked, (text, -1))
         try:
             return list(islice((row for row in cursor if where.holds(row[0] - 1)), limit))
         finally:

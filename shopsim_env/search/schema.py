@@ -26,6 +26,9 @@ FIELD_WEIGHTS: Final[Mapping[str, float]] = {
 FTS_COLUMNS: Final = ("asin", *FIELD_WEIGHTS)
 # FTS5 maps weights to columns by position and counts UNINDEXED ones, so asin needs a place of its own.
 BM25_COLUMN_WEIGHTS: Final = (0.0, *FIELD_WEIGHTS.values())
+# What `shopsimulator-multifield-bm25-v2` ranked with: seven weights for eight columns, so that each stood one
+# column too far left and the last column had FTS5's default of 1. For comparisons only.
+V2_COLUMN_WEIGHTS: Final = (*FIELD_WEIGHTS.values(), 1.0)
 
 FTS_DDL: Final = (
     f"CREATE VIRTUAL TABLE products USING fts5(asin UNINDEXED, {', '.join(FIELD_WEIGHTS)}, "

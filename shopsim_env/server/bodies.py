@@ -9,6 +9,7 @@ from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.server.fields import Action, Field, Flag, Number, Text
 from shopsim_env.shop.env import FORCED_ENDS, TASK_MODES
 from shopsim_env.shop.styles import RENDERERS
+from shopsim_env.tasks.persona import PERSONA_VIEWS
 from shopsim_env.versions import ACTION_LIMITS, PAGE_SIZE
 
 LEASE_PATTERN: Final = "[A-Za-z0-9_.-]{16,128}"
@@ -40,6 +41,11 @@ ENVIRONMENT: Final[dict[str, Field]] = {
         least=1,
         most=1_000,
         nullable=True,
+    ),
+    "persona_view": Text(
+        about="without_searches: the persona without recent searches, which often repeat the goal",
+        choices=PERSONA_VIEWS,
+        default="default",
     ),
 }
 """Keywords of `ShopEnv`."""

@@ -1,4 +1,4 @@
-"""Endpoints of the replay page: runs, episodes, figures, comparisons. Read only.
+"""Endpoints of the replay page (runs, episodes, figures, comparisons), and the pages put together.
 
 Belongs here: from a request to `shopsim_env.runs` and back. Everything runs in one thread of its own, a
 slice of time at a go, so that episodes that are played meanwhile do not wait. These endpoints serve the page
@@ -18,8 +18,10 @@ from shopsim_env.runs.folder import RunRoot
 from shopsim_env.runs.rows import STATUSES
 from shopsim_env.runs.select import SORTS, SUCCESSES
 from shopsim_env.server.app import App, method_not_allowed, read_query
+from shopsim_env.server.debug_routes import evidence_route
 from shopsim_env.server.fields import Field, Number, Text
 from shopsim_env.server.http import Receive, Scope, Send, refusal, send_json, send_problem
+from shopsim_env.server.pages import page_routes, read_pages
 from shopsim_env.server.replays import Replays
 
 API: Final = "/replay-ui/api"
@@ -66,6 +68,12 @@ class _Endpoint:
 def encode(value: Any) -> bytes:
     """JSON in ASCII: traces may hold text that UTF-8 cannot."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def add_pages(app: App, root: RunRoot | None) -> None:
+    """Adds the pages for people, and what they ask for."""
+    app.add_open(page_routes(read_pages()))
+    app.add([evidence_route(app), *replay_routes(app, root)])
 
 
 def replay_routes(app: App, root: RunRoot | None) -> Iterable[BaseRoute]:

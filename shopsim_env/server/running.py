@@ -36,6 +36,8 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         UsageError: the address cannot be had (code `address_unusable`).
     """
+    if not 0 <= port <= 65_535:
+        raise UsageError(f"port: expected 0 to 65535, found {port}", code="address_unusable")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

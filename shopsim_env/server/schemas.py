@@ -77,7 +77,7 @@ ANSWERS: Final[dict[str, Schema]] = {
     "Group": _object(
         {
             "group_id": _STRING,
-            "anchor": {**_STRING, "description": "anchor key of the common first state"},
+            "anchor": {**_STRING, "description": "equal for equal starts: text, persona and page"},
             "members": {"type": "array", "items": {"$ref": "#/components/schemas/Lease"}},
             **_START,
         },

@@ -17,7 +17,7 @@ from shopsim_env.release import Release
 from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.server import answers
 from shopsim_env.server.bodies import ENVIRONMENT
-from shopsim_env.shop.anchor import anchor_key
+from shopsim_env.shop.anchor import start_key
 from shopsim_env.shop.env import TASK_MODES, Step
 from shopsim_env.shop.served import encode
 from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION, OBSERVATION_VERSION, component_versions
@@ -50,10 +50,10 @@ class Service:
     async def group(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens a group of identical starts, when there are enough slots."""
         leases = await self._open(fields, gone, n=fields["n"], group=True)
-        first = leases[0]
+        first, start = leases[0], leases[0].start
         group = {
             "group_id": first.group,
-            "anchor": anchor_key(first.start.observation_state),
+            "anchor": start_key(start.task_instruction, start.user_persona, start.observation_state),
             "members": [answers.holding(lease, self.pool.ttl_s) for lease in leases],
         }
         return answers.joined(encode(group)[1:-1], self._start(first), self._private(first, fields))

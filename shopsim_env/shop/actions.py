@@ -9,7 +9,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 from shopsim_env.shop.display import echo, well_formed
 
@@ -47,11 +48,11 @@ _TYPES: dict[str, type[Search] | type[Click] | type[AskShopper]] = {
     "ask_shopper": AskShopper,
 }
 _SECOND_ACTION = re.compile(r"\][\s,，;；、&|>-]{0,20}(?:search|click|ask_shopper)\[", re.IGNORECASE)
+_KEPT_LENGTH = 200
 _ACTION_LINE = re.compile(r"^[ \t]*action[ \t]*[:：]", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """Result of reading one action.
 
     `action` is None when nothing can be made of the input. `problem` is "", `invalid_format`, `too_long` or
@@ -72,7 +73,7 @@ def parse_action(raw: object) -> Parsed:
     for a second action. Source: contract 7.9.
     """
     if isinstance(raw, str):
-        return _from_text(well_formed(raw).strip())
+        return _from_known_text(raw) if len(raw) <= _KEPT_LENGTH else _from_text(raw)
     if isinstance(raw, (Search, Click, AskShopper)):
         name = _name_of(raw)
         return _checked(name, getattr(raw, _ARGUMENTS[name]))
@@ -128,7 +129,8 @@ def _from_call(call: Mapping[Any, Any]) -> Parsed:
     return _checked(name, arguments[_ARGUMENTS[name]])
 
 
-def _from_text(text: str) -> Parsed:
+def _from_text(raw: str) -> Parsed:
+    text = well_formed(raw).strip()
     head, bracket, rest = text.partition("[")
     name = head.casefold()
     known = name in _ARGUMENTS and (not bracket or rest.endswith("]"))
@@ -142,3 +144,7 @@ def _from_text(text: str) -> Parsed:
     if lines:
         return Parsed(None, "invalid_format", echo(text))
     return parsed
+
+
+# Rollouts of one task click and search the same few texts again and again.
+_from_known_text = lru_cache(maxsize=8_192)(_from_text)

@@ -1,6 +1,6 @@
-"""The anchor key of a state: equal for equal situations, whatever action led there.
+"""Anchor keys: equal for equal situations, whatever action led there.
 
-Belongs here: the key alone. Trainers that compare rollouts at equal states (step-level groups) use it.
+Belongs here: the keys alone. Trainers that compare rollouts at equal states (step-level groups) use them.
 """
 
 from collections.abc import Mapping
@@ -16,3 +16,8 @@ def anchor_key(state: Mapping[str, Any]) -> str:
     a state, so two visits of one page have one key.
     """
     return sha256_text(compact_json({name: value for name, value in state.items() if name != "last_action"}))
+
+
+def start_key(instruction: str, persona: Mapping[str, Any], state: Mapping[str, Any]) -> str:
+    """Hex SHA-256 of all that an agent sees at the start; the first state alone is the same for all tasks."""
+    return sha256_text(compact_json([instruction, persona, state]))

@@ -4,7 +4,6 @@ Belongs here: the seam between episode and dialogue, and what of a talk is publi
 decided in `shopsim_env.dialogue`. Asking leaves the page as it is and never blocks an action (contract 7.16).
 """
 
-from dataclasses import replace
 from typing import Any
 
 from shopsim_env.canonical import sha256_text
@@ -48,7 +47,7 @@ def take_turn(
         return _ask(page, parsed, parsed.action.message, talk, wording)
     turn = play(page, parsed, shelf, page_size)
     if talk is not None and turn.feedback.reason == "invalid_format":
-        turn = replace(turn, feedback=replace(turn.feedback, message=ASKING_FORMAT_MESSAGE))
+        turn = turn._replace(feedback=turn.feedback._replace(message=ASKING_FORMAT_MESSAGE))
     return turn, talk
 
 
@@ -83,6 +82,7 @@ def talk_info(talk: Talk, *, ended: bool) -> dict[str, Any]:
     info: dict[str, Any] = {
         "questions": len(talk.exchanges),
         "unrecognised": sum(exchange.intent == "unrecognised" for exchange in talk.exchanges),
+        "refused_wordings": sum(bool(exchange.worded.problem) for exchange in talk.exchanges),
         "objected": talk.objected,
         "confirmed": talk.confirmed,
         "last": _exchange(talk.exchanges[-1]) if talk.exchanges else None,

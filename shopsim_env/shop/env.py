@@ -8,9 +8,9 @@ raises and is never an invalid step (contract 3, 7.11).
 import random
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from shopsim_env.dialogue.shopper import Talk
 from shopsim_env.dialogue.wording import TemplateWording, Wording
@@ -18,40 +18,36 @@ from shopsim_env.errors import (
     EpisodeError,
     SearchIndexError,
     SimulatorError,
-    TaskError,
-    UnknownTaskError,
     UsageError,
 )
-from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.reward.total import RewardDetail, score_purchase, unpurchased_detail
 from shopsim_env.shop.actions import parse_action
-from shopsim_env.shop.asking import shopper_block, start_talk, take_turn, talk_info
+from shopsim_env.shop.asking import shopper_block, take_turn, talk_info
+from shopsim_env.shop.briefing import brief, find_task
 from shopsim_env.shop.episode import ReleaseLike, Reset, Step
 from shopsim_env.shop.feedback import Feedback
 from shopsim_env.shop.observation import observe
+from shopsim_env.shop.options import TASK_MODES, EnvOptions, action_limit, integer, one_of, split_ids
 from shopsim_env.shop.pages import Page, ProductDetail, SearchHome, Terminal, clickable
 from shopsim_env.shop.render import PageText
 from shopsim_env.shop.session import Turn
 from shopsim_env.shop.shelf import Shelf, caches_of
 from shopsim_env.shop.styles import RENDERERS
 from shopsim_env.shop.tools import static_tools, tools_for
-from shopsim_env.tasks.model import Task
-from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION, PAGE_SIZE
+from shopsim_env.versions import ENVIRONMENT_VERSION, PAGE_SIZE
 
 __all__ = ["FORCED_ENDS", "TASK_MODES", "Reset", "ShopEnv", "Step"]
 
-TASK_MODES = ("persona", "standard")
 FORCED_ENDS = ("action_limit", "generation_length")
 
 
-@dataclass(frozen=True, slots=True)
-class _Episode:
+class _Episode(NamedTuple):
     """A whole episode as one value; committing a step replaces it."""
 
     task_id: int
-    page: Page = field(default_factory=SearchHome)
+    page: Page = SearchHome()
     talk: Talk | None = None
-    count: int = 0
+    actions: int = 0
     feedback: Feedback | None = None
     invalid: int = 0
     invalid_run: int = 0
@@ -63,7 +59,7 @@ class _Episode:
             self.task_id,
             turn.page,
             talk,
-            self.count + 1,
+            self.actions + 1,
             turn.feedback,
             self.invalid if valid else self.invalid + 1,
             0 if valid else self.invalid_run + 1,
@@ -86,11 +82,13 @@ class ShopEnv:
         observation_style: "full" is the text of `render_observation_state`, "compact" a shorter one for small
             contexts; the state is the same.
         max_invalid: Ends the episode with `action_limit` after so many refused actions in a row.
+        persona_view: "default" shows the persona as published, "without_searches" leaves out recent searches,
+            which often repeat the goal (contract 7.8).
         shopper_wording: Who words the shopper's facts, multi-turn only; templates by default.
 
     Raises:
-        UsageError: unknown mode, option match or style; limit or page size out of range; a wording without a
-            shopper.
+        UsageError: unknown mode, option match, style or persona view; limit or page size out of range; a
+            wording without a shopper.
         TaskError: unknown split.
     """
 
@@ -106,19 +104,24 @@ class ShopEnv:
         page_size: int = PAGE_SIZE,
         observation_style: str = "full",
         max_invalid: int | None = None,
+        persona_view: str = "default",
         shopper_wording: Wording | None = None,
     ) -> None:
-        self._task_mode = _one_of("task_mode", task_mode, TASK_MODES)
-        self._interaction_mode = _one_of("interaction_mode", interaction_mode, tuple(ACTION_LIMITS))
+        self._options = EnvOptions(
+            task_mode=task_mode,
+            interaction_mode=interaction_mode,
+            option_match=option_match,
+            max_actions=action_limit(interaction_mode, max_actions),
+            page_size=page_size,
+            observation_style=observation_style,
+            max_invalid=max_invalid,
+            persona_view=persona_view,
+        )
         if shopper_wording is not None and interaction_mode != "multi_turn":
             raise UsageError("shopper_wording: expected none in single_turn mode, which has no shopper")
         self._wording = shopper_wording or TemplateWording()
-        self._option_match = _one_of("option_match", option_match, OPTION_RULES)
-        self._limit = _limit("max_actions", max_actions, ACTION_LIMITS[interaction_mode])
-        self._max_invalid = None if max_invalid is None else _limit("max_invalid", max_invalid, 1)
-        self._page_size = _limit("page_size", page_size, PAGE_SIZE, PAGE_SIZE)
-        self._style = _one_of("observation_style", observation_style, tuple(RENDERERS))
-        self._split = None if split is None else _split(release.splits, split)
+        self._render = RENDERERS[observation_style]
+        self._split = None if split is None else split_ids(release.splits, split)
         self._release = release
         caches = caches_of(release)
         self._shelf = Shelf(release, caches)
@@ -131,20 +134,12 @@ class ShopEnv:
     @property
     def option_match(self) -> str:
         """The rule that compares options: "anchored" or "paper"."""
-        return self._option_match
+        return self._options.option_match
 
     @property
     def options(self) -> dict[str, Any]:
         """Keywords that make a `ShopEnv` which plays the same: what a trace has to record."""
-        return {
-            "task_mode": self._task_mode,
-            "interaction_mode": self._interaction_mode,
-            "option_match": self._option_match,
-            "max_actions": self._limit,
-            "page_size": self._page_size,
-            "observation_style": self._style,
-            "max_invalid": self._max_invalid,
-        }
+        return self._options.as_dict()
 
     def reset(self, task_id: int | None = None, *, seed: int | None = None) -> Reset:
         """Starts an episode; a running one is dropped only when this succeeds.
@@ -162,24 +157,23 @@ class ShopEnv:
         """
         if self._closed:
             raise EpisodeError("reset after close; build a new ShopEnv", code="closed")
-        generator = self._random if seed is None else _integer("seed", seed)
+        generator = self._random if seed is None else integer("seed", seed)
         if task_id is None:
             generator = self._generator(generator)
             task_id = generator.choice(self._drawable())
-        task = self._task(task_id)
-        episode = _Episode(task.task_id, talk=self._talk(task, 0 if seed is None else seed))
-        persona = task.user_persona if self._task_mode == "persona" else {}
-        instruction = self._visible_text(task) if episode.talk is None else episode.talk.opening
+        task = find_task(self._release.tasks, task_id)
+        told = brief(task, self._goals, self._options, 0 if seed is None else seed)
+        episode = _Episode(task.task_id, talk=told.talk)
         state, text = self._state(episode)
         self._random, self._episode = generator, episode
         return Reset(
-            task_instruction=instruction,
-            observation=RENDERERS[self._style](state, text),
+            task_instruction=told.instruction,
+            observation=self._render(state, text),
             observation_state=state,
-            user_persona=persona,
+            user_persona=told.persona,
             task_id=task.task_id,
-            task_mode=self._task_mode,
-            interaction_mode=self._interaction_mode,
+            task_mode=self._options.task_mode,
+            interaction_mode=self._options.interaction_mode,
             environment_version=ENVIRONMENT_VERSION,
         )
 
@@ -211,7 +205,7 @@ class ShopEnv:
             UsageError: another reason.
         """
         episode = self._live("terminate")
-        step = self._force_end(episode, _one_of("reason", reason, FORCED_ENDS))
+        step = self._force_end(episode, one_of("reason", reason, FORCED_ENDS))
         return replace(step, action_feedback=None)
 
     def tools(self, dynamic: bool = True) -> list[dict[str, Any]]:
@@ -221,7 +215,7 @@ class ShopEnv:
             EpisodeError: dynamic tools before reset or after close.
         """
         if not dynamic:
-            return static_tools(self._interaction_mode == "multi_turn")
+            return static_tools(self._options.interaction_mode == "multi_turn")
         episode = self._started("tools")
         page = episode.page
         return tools_for(
@@ -262,36 +256,25 @@ class ShopEnv:
             raise UsageError("the first draw from a split needs reset(seed=...)", code="no_seed")
         return random.Random(generator) if isinstance(generator, int) else generator  # noqa: S311
 
-    def _task(self, task_id: int) -> Task:
-        number = _integer("task_id", task_id, TaskError)
-        try:
-            return self._release.tasks[number]
-        except KeyError as error:
-            if isinstance(error, TaskError):
-                raise
-            raise UnknownTaskError(f"task {number} is not in this release; see release.tasks") from error
-
-    def _visible_text(self, task: Task) -> str:
-        if self._task_mode == "persona" and task.has_persona and task.instruction_simple:
-            return task.instruction_simple
-        return task.instruction or self._goals.goal(task.task_id).instruction
-
-    def _talk(self, task: Task, seed: int) -> Talk | None:
-        if self._interaction_mode != "multi_turn":
-            return None
-        return start_talk(self._goals.goal(task.task_id), _integer("seed", seed))
-
     def _play(self, episode: _Episode, action: object) -> Step:
         try:
             turn, talk = take_turn(
-                episode.page, parse_action(action), self._shelf, self._page_size, episode.talk, self._wording
+                episode.page,
+                parse_action(action),
+                self._shelf,
+                self._options.page_size,
+                episode.talk,
+                self._wording,
             )
         except SimulatorError:
             return self._fault(episode)
         following = episode.after(turn, talk)
         if turn.bought is not None:
             return self._buy(following, turn.bought)
-        if following.count >= self._limit or following.invalid_run == self._max_invalid:
+        if (
+            following.actions >= self._options.max_actions
+            or following.invalid_run == self._options.max_invalid
+        ):
             return self._force_end(following, "action_limit")
         return self._commit(following)
 
@@ -314,18 +297,19 @@ class ShopEnv:
 
     def _score(self, task_id: int, bought: ProductDetail) -> tuple[RewardDetail, Decimal | None]:
         """Reward and price of a purchase, kept for a while: rollouts of one task buy the same few things."""
-        key = (task_id, bought.product.asin, bought.chosen, self._option_match)
+        rule = self._options.option_match
+        key = (task_id, bought.product.asin, bought.chosen, rule)
         kept: tuple[RewardDetail, Decimal | None] | None = self._scores.get(key)
         if kept is None:
             goal = self._goals.goal(task_id)
-            detail = score_purchase(bought.product, bought.selected, goal, option_match=self._option_match)
+            detail = score_purchase(bought.product, bought.selected, goal, option_match=rule)
             kept = (detail, bought.price.price)
             self._scores.put(key, kept)
         return kept
 
     def _force_end(self, episode: _Episode, reason: str) -> Step:
-        detail = unpurchased_detail(reason, self._option_match)
-        return self._commit(replace(episode, page=Terminal()), reason, detail)
+        detail = unpurchased_detail(reason, self._options.option_match)
+        return self._commit(episode._replace(page=Terminal()), reason, detail)
 
     def _commit(
         self,
@@ -336,8 +320,8 @@ class ShopEnv:
     ) -> Step:
         """Builds everything that is returned, then makes `episode` the current one."""
         counts: dict[str, Any] = {
-            "action_count": episode.count,
-            "max_actions": self._limit,
+            "action_count": episode.actions,
+            "max_actions": self._options.max_actions,
             "invalid_actions": episode.invalid,
             "consecutive_invalid": episode.invalid_run,
         }
@@ -362,32 +346,4 @@ class ShopEnv:
     def _shown(self, episode: _Episode, outcome: dict[str, Any]) -> Step:
         """The step with its page; a server overrides this, because it sends pages as bytes."""
         state, text = self._state(episode)
-        return Step(RENDERERS[self._style](state, text), state, **outcome)
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise UsageError(f"{name}: expected one of {list(allowed)}, found {value!r}")
-    return value
-
-
-def _integer(name: str, value: object, error: type[TaskError] | type[UsageError] = UsageError) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise error(f"{name}: expected an integer, found {value!r}")
-    return int(value.__index__())
-
-
-def _limit(name: str, value: int | None, default: int, most: int | None = None) -> int:
-    limit = default if value is None else _integer(name, value)
-    if limit < 1 or (most is not None and limit > most):
-        upper = "" if most is None else f" and at most {most}"
-        raise UsageError(f"{name}: expected at least 1{upper}, found {limit}")
-    return limit
-
-
-def _split(splits: Mapping[str, tuple[int, ...]], name: str) -> tuple[int, ...]:
-    if name not in splits:
-        raise TaskError(f"split: expected one of {sorted(splits)}, found {name!r}", code="unknown_split")
-    if not splits[name]:
-        raise TaskError(f"split {name!r} has no tasks in this release", code="empty_split")
-    return tuple(splits[name])
+        return Step(self._render(state, text), state, **outcome)

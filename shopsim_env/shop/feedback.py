@@ -4,8 +4,7 @@ Belongs here: the closed list of reasons and their form. Sentences never quote t
 the seed keeps call syntax out of the observation. When each reason applies is decided in `session`.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from shopsim_env.shop.actions import MAX_ARGUMENT
 
@@ -31,8 +30,7 @@ ASKING_FORMAT_MESSAGE = "动作格式无效，每步应为一次搜索、一次�
 """`invalid_format` where `ask_shopper` is offered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(NamedTuple):
     """Answer to one action. `missing_option_axes` is filled for `incomplete_options` only."""
 
     action: str

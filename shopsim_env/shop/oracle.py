@@ -7,7 +7,7 @@ it finds out says something about the task, not about agents. Only programs that
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 from shopsim_env.catalog.prices import resolve_price
@@ -16,11 +16,21 @@ from shopsim_env.errors import UsageError
 from shopsim_env.private import Goal
 from shopsim_env.reward.option import match_option
 from shopsim_env.shop.actions import Action, Click, Search, canonical_text
+from shopsim_env.shop.display import one_line
 from shopsim_env.shop.env import ShopEnv, Step
 from shopsim_env.shop.episode import ReleaseLike
 from shopsim_env.shop.pages import BUY, NEXT, OfferedAxis, offered_axes
 
 QUERIES = ("simple", "full", "title")
+# Reasons that another query may mend.
+QUERY_FAULTS = (
+    "empty_argument",
+    "empty_query",
+    "too_long",
+    "multiple_actions_not_allowed",
+    "not_found_in_top_150",
+    "action_limit",
+)
 # Combinations of free axes that are tried for a price within the ceiling; real products stay far below.
 _MAX_COMBINATIONS = 4_096
 
@@ -30,8 +40,9 @@ class OracleResult:
     """How far the oracle came.
 
     `steps` pairs canonical action text and step; `reached` is r_success = 1. `reason` is "" then, else one of
-    `empty_query`, `not_found_in_top_150`, `action_limit`, `option_missing`, `over_budget`,
-    `price_unverifiable`, `type_mismatch`, `attribute_mismatch`, `option_mismatch`, `price_mismatch`.
+    `empty_argument`, `empty_query`, `too_long`, `multiple_actions_not_allowed` (of the query),
+    `not_found_in_top_150`, `action_limit`, `option_missing`, `over_budget`, `price_unverifiable`,
+    `type_mismatch`, `attribute_mismatch`, `option_mismatch`, `price_mismatch`.
     """
 
     task_id: int
@@ -68,14 +79,22 @@ def solve(release: ReleaseLike, env: ShopEnv, task_id: int, query: str = "simple
     if query not in QUERIES:
         raise UsageError(f"query: expected one of {list(QUERIES)}, found {query!r}")
     goal = release.private().goal(task_id)
-    env.reset(task_id)
+    return attempt(env, goal, _query_text(goal, query), query)
+
+
+def attempt(env: ShopEnv, goal: Goal, text: str, query: str) -> OracleResult:
+    """`solve` with any text: what it searches, on one line, and the name of it for the result.
+
+    Every action is played as canonical text, so that a list of them can be written down and played again.
+    """
+    env.reset(goal.task_id)
     player = _Player(env)
-    reason = player.find(goal.product.asin, _query_text(goal, query))
+    reason = player.find(goal.product.asin, one_line(text))
     if not reason:
         plan = plan_options(goal, rule=env.option_match)
         reason = player.buy(offered_axes(goal.product), plan)
     reached = player.last.done and player.last.reward_detail.get("r_success") == 1
-    return OracleResult(task_id, query, tuple(player.steps), reached, "" if reached else reason)
+    return OracleResult(goal.task_id, query, tuple(player.steps), reached, "" if reached else reason)
 
 
 def solve_any(
@@ -84,7 +103,7 @@ def solve_any(
     """`solve` with each query in turn, until one does not fail at finding the product."""
     result = solve(release, env, task_id, queries[0])
     for query in queries[1:]:
-        if result.reason not in ("empty_query", "not_found_in_top_150", "action_limit"):
+        if result.reason not in QUERY_FAULTS:
             break
         result = solve(release, env, task_id, query)
     return result
@@ -93,18 +112,20 @@ def solve_any(
 def plan_options(goal: Goal, rule: str = "anchored") -> Plan:
     """Chooses a value on every offered axis of the gold product.
 
-    Each required value takes an axis of its own where that is possible; free axes take the first values that
-    keep the resolved price within the ceiling. Without such values the plan is the best one and says why.
+    Each required value takes an axis of its own where that is possible, free axes any; the first combination
+    whose resolved price keeps the ceiling is taken. Without one the plan is the first and says why.
     """
     axes = offered_axes(goal.product)
-    assignment, missing = _assign(goal.options, axes, rule)
-    reasons: list[str] = []
-    for chosen in islice(_combinations(axes, assignment), _MAX_COMBINATIONS):
+    assignments, missing = _assignments(goal.options, axes, rule)
+    tried = (chosen for assignment in assignments for chosen in _combinations(axes, assignment))
+    first: tuple[int, ...] = ()
+    reasons: set[str] = set()
+    for chosen in islice(tried, _MAX_COMBINATIONS):
         reason = _price_reason(goal.product, axes, chosen, goal.budget_upper)
         if not reason:
             return Plan(chosen, "option_missing" if missing else "")
-        reasons.append(reason)
-    first = tuple(assignment.get(position, 0) for position in range(len(axes)))
+        first = first if reasons else chosen
+        reasons.add(reason)
     if missing:
         return Plan(first, "option_missing")
     return Plan(first, "over_budget" if "over_budget" in reasons else "price_unverifiable")
@@ -119,8 +140,8 @@ def _query_text(goal: Goal, query: str) -> str:
     return texts[query]
 
 
-def _candidates(required: str, axes: tuple[OfferedAxis, ...], rule: str) -> list[tuple[int, int]]:
-    """(axis, value) pairs that meet a requirement, spelling-equal ones first."""
+def option_candidates(required: str, axes: tuple[OfferedAxis, ...], rule: str) -> list[tuple[int, int]]:
+    """(axis, value) pairs of offered axes that meet a requirement, spelling-equal ones first."""
     own = [value for axis in axes for value in axis.public]
     pairs = [(axis, index) for axis, offered in enumerate(axes) for index in range(len(offered.public))]
     equal = [pair for pair in pairs if option_key(axes[pair[0]].public[pair[1]]) == option_key(required)]
@@ -132,31 +153,33 @@ def _candidates(required: str, axes: tuple[OfferedAxis, ...], rule: str) -> list
     return equal + matched
 
 
-def _assign(
+def _assignments(
     options: tuple[str, ...], axes: tuple[OfferedAxis, ...], rule: str
-) -> tuple[dict[int, int], bool]:
-    """Axis -> value for the requirements, and whether one of them found no value."""
-    choices = [_candidates(required, axes, rule) for required in options]
+) -> tuple[Iterator[dict[int, int]], bool]:
+    """Ways to meet the requirements, each axis -> value, and whether one of them cannot be met.
+
+    There is always one way: then the requirements that can be met, or the first of them.
+    """
+    choices = [option_candidates(required, axes, rule) for required in options]
     found = [pairs for pairs in choices if pairs]
     for shared in (False, True):
-        assignment = _distinct(found, {}, shared=shared)
-        if assignment is not None:
-            return assignment, len(found) < len(choices)
-    return _distinct(found[:1], {}, shared=False) or {}, True
+        assignments = _distinct(found, {}, shared=shared)
+        first = next(assignments, None)
+        if first is not None:
+            return chain((first,), assignments), len(found) < len(choices)
+    return _distinct(found[:1], {}, shared=False), True
 
 
 def _distinct(
     choices: list[list[tuple[int, int]]], taken: dict[int, int], *, shared: bool
-) -> dict[int, int] | None:
+) -> Iterator[dict[int, int]]:
     """One pair per requirement, axes used once; with `shared`, one value may serve several requirements."""
     if not choices:
-        return taken
+        yield taken
+        return
     for axis, index in choices[0]:
         if axis not in taken or (shared and taken[axis] == index):
-            result = _distinct(choices[1:], {**taken, axis: index}, shared=shared)
-            if result is not None:
-                return result
-    return None
+            yield from _distinct(choices[1:], {**taken, axis: index}, shared=shared)
 
 
 def _combinations(axes: tuple[OfferedAxis, ...], assignment: dict[int, int]) -> Iterator[tuple[int, ...]]:
@@ -196,8 +219,9 @@ class _Player:
         return self.steps[-1][1]
 
     def play(self, action: Action) -> Step:
-        step = self._env.step(action)
-        self.steps.append((canonical_text(action), step))
+        text = canonical_text(action)
+        step = self._env.step(text)
+        self.steps.append((text, step))
         return step
 
     def find(self, asin: str, query: str) -> str:

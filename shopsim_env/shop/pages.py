@@ -4,12 +4,14 @@ Belongs here: page data and the order of clickable texts. Transitions are in `se
 `observation`. A page is a value, so a failed step has nothing to undo and episodes share pages freely.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
 from shopsim_env.catalog.prices import PriceResolution, resolve_price
 from shopsim_env.catalog.product import Axis, Product
+from shopsim_env.errors import UsageError
 from shopsim_env.shop.display import one_line
 from shopsim_env.versions import PAGE_SIZE
 
@@ -118,6 +120,22 @@ def offered_axes(product: Product) -> tuple[OfferedAxis, ...]:
     return tuple(axis for axis in map(_offer, product.axes) if axis is not None)
 
 
+def public_selection(product: Product, shown: Mapping[str, str]) -> dict[str, str]:
+    """A selection as it was shown (`ProductDetail.shown_selection`), in the values that rewards know.
+
+    Raises:
+        UsageError: an axis or a value that the product does not offer (code `unknown_option`).
+    """
+    axes = {axis.name: axis for axis in offered_axes(product)}
+    for name, value in shown.items():
+        if name not in axes or value not in axes[name].values:
+            raise UsageError(
+                f"expected axes and values that product {product.asin} offers, found {name!r}: {value!r}",
+                code="unknown_option",
+            )
+    return {name: axes[name].public[axes[name].values.index(value)] for name, value in shown.items()}
+
+
 def _offer(axis: Axis) -> OfferedAxis | None:
     name = one_line(axis.name)
     shown: dict[str, str] = {}
@@ -157,6 +175,8 @@ def offers(page: Page, value: str) -> bool:
             if value in axis.labels and (index < 0 or axis.labels[index] != value):
                 return True
         return value == BUY and -1 not in page.chosen
+    if isinstance(page, SearchResults) and value in page.shown:
+        return True
     return value in clickable(page)
 
 

@@ -5,7 +5,8 @@ as it was. The order of checks is that of the published environment, with the wh
 the page before anything else is held against it (contract 7.9).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from shopsim_env.shop.actions import AskShopper, Click, Parsed, Search
 from shopsim_env.shop.display import echo, one_line
@@ -26,8 +27,7 @@ from shopsim_env.shop.shelf import Catalogue, as_shelf
 from shopsim_env.versions import PAGE_SIZE
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """Outcome of one action. `bought` is the product page whose `buy now` was executed."""
 
     page: Page

@@ -30,8 +30,6 @@ def render_compact(state: _State, text: PageText | None = None) -> str:
         lines.append("可搜索")
     if state.get("ask_available"):
         lines.append("可提问")
-    if state.get("ask_available"):
-        lines.append("可提问")
     if clicks or listed:
         lines.append("可点击：" + ("[ASIN]" if listed else ""))
     return "\n".join([*lines, *(f"- {text}" for text in clicks)]) + "\n"

@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from typing import Any
 
 from shopsim_env.errors import TaskError
+from shopsim_env.tasks import budget_words as words
 from shopsim_env.tasks.budget_grammar import Mention, find_mentions
 from shopsim_env.tasks.budget_lexer import cut, fold_budget_text
 
@@ -46,6 +47,11 @@ def parse_budget(text: str) -> Budget:
     if not mentions:
         return Budget("no_budget")
     return _decide(text, mentions)
+
+
+def names_deposit(text: str) -> bool:
+    """Whether `text`, such as the evidence of a budget, speaks of a deposit or an instalment."""
+    return any(token.roles & words.DEPOSIT for token in cut(fold_budget_text(text)))
 
 
 def task_budget(instruction_simple: str | None, instruction: str, price_upper: Any = None) -> Budget:

@@ -19,9 +19,12 @@ _TEN = Decimal(10)
 _HUNDRED = Decimal(100)
 _ESTIMATES = words.APPROX_BEFORE | words.APPROX_AFTER
 _BREAKS = "，。；！？;!?,、\n"
-
-_PACK = re.compile(f"(?:[0-9{HAN_NUMERALS}][{PIECES}]|整套|全套|整箱)$")
-_WHOLE = re.compile("(?:整套|全套|整箱)$")
+# 两瓶, 整套, and what is in them: 一箱苹果80以内. Words about a user or a purpose are no goods.
+_GOODS = f"[^0-9{HAN_NUMERALS}{_BREAKS} 的人用能可装放适合要想买]{{0,6}} ?"
+_WHOLE_PACK = "(?:整套|全套|整箱|整盒|整组)"
+_PACK = re.compile(f"(?:[0-9{HAN_NUMERALS}][{PIECES}]|{_WHOLE_PACK}){_GOODS}$")
+_WHOLE = re.compile(f"{_WHOLE_PACK}{_GOODS}$")
+_LONGEST_PACK = 10
 # A clause that says nothing but the amount: 不超过80, 大概两百左右的样子.
 # No word may be made of two others: the patterns would take exponential time.
 _BEFORE_AMOUNT = re.compile("(?:设|就|在|是|要|想|大概|大约|最好|希望|控制|尽量|而且|并且|但|也| )*")
@@ -73,10 +76,17 @@ def _names_a_size(tokens: Sequence[Token], amount: Amount) -> bool:
 
 
 def _is_price_of_pack(text: str, context: Context, value: Decimal, limited: bool) -> bool:
-    """两瓶不超过1000, 一箱80以内, 整套450左右: the number of things stands before the amount."""
+    """两瓶不超过1000, 一箱苹果80以内, 整套450左右: the number of things stands before the amount."""
+    start = max(0, context.start - _LONGEST_PACK)
     if limited and (context.left & words.CEILING_BEFORE or value >= _TEN):
-        return bool(_PACK.search(text, max(0, context.start - 2), context.start))
-    return value >= _HUNDRED and bool(_WHOLE.search(text, max(0, context.start - 2), context.start))
+        return _ends_with(_PACK, text, start, context.start)
+    return value >= _TEN and _ends_with(_WHOLE, text, start, context.start)
+
+
+def _ends_with(pack: re.Pattern[str], text: str, start: int, end: int) -> bool:
+    """Whether a pack ends at `end` and names no size (一个直径40以内的)."""
+    found = pack.search(text, start, end)
+    return found is not None and not _SIZES.search(text, found.start(), end)
 
 
 def _is_bought(text: str, context: Context) -> bool:
@@ -84,11 +94,10 @@ def _is_bought(text: str, context: Context) -> bool:
     if context.left & words.BUY_BEFORE and _BOUGHT_IT.match(text, context.end):
         return True
     start = 1 + max(text.rfind(sign, 0, context.start) for sign in _BREAKS)
-    if not (
-        _BEFORE_AMOUNT.fullmatch(text, start, context.start)
-        and _BEHIND_AMOUNT.match(text, context.end)
-        and _BUYING.search(text)
-    ):
+    if not (_BEFORE_AMOUNT.fullmatch(text, start, context.start) and _BEHIND_AMOUNT.match(text, context.end)):
         return False
-    before = 1 + max(text.rfind(sign, 0, max(start - 1, 0)) for sign in _BREAKS)
-    return not _SIZES.search(text, before, start)
+    end = max(start - 1, 0)
+    before = 1 + max(text.rfind(sign, 0, end) for sign in _BREAKS)
+    if _SIZES.search(text, before, start):
+        return False
+    return bool(_BUYING.search(text) or _PACK.search(text, max(before, end - _LONGEST_PACK), end))

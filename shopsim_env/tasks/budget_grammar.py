@@ -48,26 +48,30 @@ class Mention(NamedTuple):
 
 def find_mentions(text: str, tokens: Sequence[Token]) -> list[Mention]:
     """All amounts of money in a folded text, from left to right."""
-    mentions = []
+    mentions: list[Mention] = []
     index = 0
     while index < len(tokens):
         if not tokens[index].roles & words.NUMBER:
             index += 1
             continue
         amount = read_amount(text, tokens, index)
-        mention = _as_mention(text, tokens, amount)
+        mention = _as_mention(text, tokens, amount, mentions[-1] if mentions else None)
         if mention:
             mentions.append(mention)
         index = amount.last + 1
     return mentions
 
 
-def _as_mention(text: str, tokens: Sequence[Token], amount: Amount) -> Mention | None:
+def _as_mention(
+    text: str, tokens: Sequence[Token], amount: Amount, previous: Mention | None
+) -> Mention | None:
     if amount.value is not None and not 0 < amount.value < _LARGEST:
         return None
     if not (amount.currency or _follower_fits(text, tokens, amount) or _has_sign(tokens, amount)):
         return None
     context = read_context(text, tokens, amount)
+    if previous and _goes_on(text, previous, context):
+        context = context._replace(left=context.left | words.PRICE)
     framed = bool(context.left & _MONEY_LEFT or context.right & (words.PRICE | words.BUY_AFTER))
     if not _is_money(text, tokens, amount, context, framed):
         return None
@@ -80,6 +84,13 @@ def _as_mention(text: str, tokens: Sequence[Token], amount: Amount) -> Mention |
         framed,
         bool((context.left | context.right) & words.TOTAL),
     )
+
+
+def _goes_on(text: str, previous: Mention, context: Context) -> bool:
+    """不低于100不超过200, 100起200封顶: a limit right behind an amount of money limits the same price."""
+    limited = context.left & words.CEILING_BEFORE or context.right & words.CEILING_AFTER
+    between = text[previous.end : context.start].strip()
+    return bool(limited) and previous.basis != "part" and between in ("", "且", "但", "而且", "并且")
 
 
 def _follower_fits(text: str, tokens: Sequence[Token], amount: Amount) -> bool:

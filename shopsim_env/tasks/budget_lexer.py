@@ -62,6 +62,12 @@ _FOLD = {
 _FOLDABLE = re.compile(f"[{re.escape(''.join(map(chr, _FOLD)))}]")
 # 预算1，299: elsewhere the wide comma ends a clause (买1，200元以内).
 _WIDE_THOUSANDS = re.compile("([1-9])(?<=[算价格钱为在过约¥].)，(?=[0-9]{3}(?![0-9]))")
+# 预算 1 000元, and 2 500元 at the start of a clause; 尺码 40 200元 holds two numbers.
+_SPACED_THOUSANDS = re.compile(
+    "((?:^|[算价格钱为在过约到至¥~，。-]) ?[1-9][0-9]{0,2}) (?=[0-9]{3}(?![0-9]))", re.MULTILINE
+)
+
+_Tree = dict[str, "_Tree"]
 
 
 class Token(NamedTuple):
@@ -76,17 +82,26 @@ class Token(NamedTuple):
 def _alternatives(known: Iterable[str], single_starts: Iterable[str] = ()) -> str:
     """A pattern for the longest of the known words, or for one of the single characters.
 
-    Branches are tried in turn: characters that are words by themselves are the most frequent ones.
+    Words share their beginnings, so that a character is looked at once. Branches are tried in turn:
+    characters that are words by themselves are the most frequent ones.
     """
-    singles = set(single_starts)
-    tails: dict[str, list[str]] = {start: [] for start in sorted(singles)}
-    for word in sorted(known, key=lambda word: (-len(word), word)):
-        tails.setdefault(word[0], []).append(re.escape(word[1:]))
-    order = sorted(tails, key=lambda first: (first not in singles and "" not in tails[first], first))
-    return "|".join(
-        re.escape(first) + f"(?:{'|'.join(tails[first])})" + ("?" if first in singles else "")
-        for first in order
-    )
+    singles = sorted(single_starts)
+    tree: _Tree = {}
+    for word in [*singles, *known]:
+        node = tree
+        for letter in word:
+            node = node.setdefault(letter, {})
+        node[""] = {}
+    order = sorted(tree, key=lambda first: (first not in singles and "" in tree[first], first))
+    return "|".join(re.escape(first) + _pattern(tree[first]) for first in order)
+
+
+def _pattern(node: _Tree) -> str:
+    """What may follow a beginning; optional where the beginning is a word itself."""
+    tails = [re.escape(letter) + _pattern(node[letter]) for letter in sorted(node) if letter]
+    if not tails:
+        return ""
+    return f"(?:{'|'.join(tails)})" + ("?" if "" in node else "")
 
 
 _WORD = re.compile(_alternatives(_ROLES, NUMERAL_STARTS | _PER_STARTS))
@@ -101,6 +116,8 @@ _AMOUNT_HINT = re.compile(
 def fold_budget_text(text: str) -> str:
     """`text` with one spelling per character: width, case, dashes, numerals. The length never changes."""
     folded = text.translate(_FOLD) if _FOLDABLE.search(text) else text
+    if " " in folded:
+        folded = _SPACED_THOUSANDS.sub(r"\1,", folded)
     return _WIDE_THOUSANDS.sub(r"\1,", folded) if _WIDE_THOUSANDS.search(folded) else folded
 
 

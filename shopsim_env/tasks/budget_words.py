@@ -4,6 +4,8 @@ Belongs here: words and roles. How a text is cut into them: `budget_lexer`; what
 `budget_amounts` and `budget_grammar`. Every word is ours; the decisions are tabled in docs/reward.md.
 """
 
+from itertools import product
+
 # Roles of a word; BEFORE and AFTER say on which side of the amount the word counts.
 BREAK = 1 << 0  # ends a clause
 NUMBER = 1 << 1
@@ -57,7 +59,7 @@ AFTER_BARE = (
 _BREAKS = '，。；;：:！!？?、（）()【】[]“”"…|·,.\n\r\t'
 
 _VOCABULARY: tuple[tuple[int, str], ...] = (
-    (CURRENCY, "元 元钱 元人民币 块钱 块钱人民币 块人民币 圆 圆钱 人民币 软妹币 rmb cny 大洋"),
+    (CURRENCY, "元 元钱 元人民币 块钱 块钱人民币 块人民币 圆 圆钱 人民币 软妹币 rmb cny yuan 大洋"),
     (PIECE, "块"),
     (TENTH, "毛 毛钱 角 角钱"),
     (NUMBER, "个位数"),  # up to nine
@@ -71,6 +73,7 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
         成本 开销 消费 心理价位 价格区间 价位区间 购买力 金额 租价 月租金额 房租
         """,
     ),
+    (PRICE, "budget price cost"),
     (PRICE, "别太贵 不要太贵 不能太贵 不贵 便宜点 便宜一点 便宜些 实惠"),
     (
         PRICE | TOTAL,
@@ -81,28 +84,27 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
     (
         CEILING_BEFORE,
         """
-        不超过 不能超过 不要超过 不得超过 不可超过 不会超过 不想超过 不想超 不可以超过 不应超过 没超过
-        别超过 别超 不超 不要超 不能超 勿超过 莫超过 不超出 不能超出 不要超出 别超出 不得超出 不高于
-        不能高于 不要高于 不得高于 别高于 不高过 别高过 不能高过 不大于 不多于 不贵于 别贵过 低于 小于
-        少于 低过 便宜过 最多 最高 至多 顶多 顶多就 上限 封顶 最贵 撑死 只能给到 控制到
+        低于 小于 少于 低过 便宜过 最多 最高 至多 顶多 顶多就 上限 封顶 最贵 撑死 撑死了 只能给到 控制到
+        <= ≤ < under below max within up_to at_most less_than no_more_than not_more_than
         """,
     ),
     (CEILING_BEFORE | CEILING_AFTER, "不到 不足 都不到 还不到"),
     (
         CEILING_AFTER,
         """
-        以内 以下 之内 之下 内 为上限 上限 封顶 顶天 为止 打住 范围内 以里 往下 不能再多
+        以内 以下 之内 之下 内 为上限 上限 封顶 顶天 为止 打住 范围内 以里 往下 or_less or_below max
         """,
     ),
     (
         FLOOR_BEFORE,
         """
-        不低于 不能低于 不要低于 不得低于 别低于 不少于 不能少于 不小于 至少 起码 最低 最少 超过 高于 大于
-        多于 超出 高过 贵于 超
+        至少 起码 最低 最少 下限 超过 高于 大于 多于 超出 高过 贵于 超 >= ≥ > at_least over above more_than
+        no_less_than
         """,
     ),
     (FLOOR_AFTER, "以上 之上 起 起步 起码 往上 打底 + 朝上 及以上 或以上 开外"),
-    (APPROX_BEFORE, "大概 大约 约 约为 约莫 差不多 接近 将近 大致 差不多就 大概率 约摸 近"),
+    (APPROX_BEFORE, "大概 大约 约 约为 约莫 差不多 接近 将近 大致 差不多就 大概率 约摸 近 小"),
+    (APPROX_BEFORE, "around about roughly approximately approx"),
     (
         APPROX_AFTER,
         """
@@ -114,7 +116,7 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
     (
         SPEND_BEFORE,
         """
-        花个 花上 花掉 打算花 想花 准备花 愿意花 能花 只花 就花 最多花 花了 可以花 准备 准备了 给到 卖
+        花个 花上 花掉 打算花 想花 准备花 愿意花 能花 只花 就花 花了 可以花 准备 准备了 给到 卖
         出价 能出 只能出 愿出 拿出 掏 预留 预留了 出到 只出 价 包邮
         """,
     ),
@@ -152,7 +154,7 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
         优惠券 代金券 抵用券 券 优惠 红包 话费 购物卡 面值 补贴 店 工资 纸币 硬币
         """,
     ),
-    (JOIN, "- ~ 至 到 和 与 或 或者 -- ~~"),
+    (JOIN, "- ~ 至 到 和 与 或 或者 -- ~~ /"),
     (BETWEEN, "之间 间 区间 中间 范围 的区间 这个区间 之中"),
     (
         MEASURE,
@@ -178,6 +180,7 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
         都 到 个 差 在于 有限 不多 不高 要求 目前 现在 给我 给我找 帮我找 且 而 但 并且 大家
         心里 心理 区间 范围 位 务必 千万
         保持 处于 维持 位于 落 落在 定在 一般 整体 整个 整套 一套 一整套 全套 最 不要 不能 那种 这种 =
+        从 大 好 is of for
         """,
     ),
     (
@@ -215,12 +218,34 @@ _VOCABULARY: tuple[tuple[int, str], ...] = (
 )
 
 
+# Limits are made of two parts: 不要 + 超过, 最多 + 花, 别 + 再高.
+_NOT = "不 不要 不能 不得 不可 不可以 不会 不想 不应 不应该 不许 没 没有 别 勿 莫 切勿 千万别 千万不要 不用"
+_EXCEED = "超过 超出 超 高于 高过 高出 大于 多于 多过 贵于 贵过"
+_FALL_BELOW = "低于 低过 少于 少过 小于 便宜过"
+_AT_MOST = "最多 最高 顶多 至多 撑死 只 只能 就 最多也就 顶多也就"
+_SPEND = "花 花个 出 掏 付 给"
+_MORE = "再高 再多 再贵 再加 更高 更多 更贵"
+_COMPOUNDS: tuple[tuple[int, str, str], ...] = (
+    (CEILING_BEFORE, _NOT, _EXCEED),
+    (FLOOR_BEFORE, _NOT, _FALL_BELOW),
+    (SPEND_BEFORE, _AT_MOST, _SPEND),
+    (CEILING_AFTER, _NOT, _MORE),
+    (CEILING_BEFORE, "小于 低于 少于", "等于 或等于"),
+    (FLOOR_BEFORE, "大于 高于 多于", "等于 或等于"),
+)
+
+
 def word_roles() -> dict[str, int]:
     """Every known word with all its roles (bits)."""
     roles = dict.fromkeys(_BREAKS, BREAK)
     for role, words in _VOCABULARY:
         for word in words.split():
-            roles[word] = roles.get(word, 0) | role
+            # A word of several words is written with _.
+            spelled = word.replace("_", " ")
+            roles[spelled] = roles.get(spelled, 0) | role
+    for role, firsts, seconds in _COMPOUNDS:
+        for first, second in product(firsts.split(), seconds.split()):
+            roles[first + second] = roles.get(first + second, 0) | role
     return roles
 
 

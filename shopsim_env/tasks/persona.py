@@ -5,16 +5,21 @@ view without searches. Source: contract 7.8. Odd values of the published data (a
 comma) stay as they are.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from shopsim_env.canonical import compact_json
-from shopsim_env.errors import TaskError
+from shopsim_env.errors import TaskError, UsageError
 from shopsim_env.text.normalize import fold
 
+PERSONA_VIEWS = ("default", "without_searches")
+"""What `ShopEnv(persona_view=...)` may be."""
+
 USER_ID_NAMES = frozenset({"userid", "user_id", "用户id", "用户_id"})
-_REASONING = ("reason", "推理")
+_REASONING = ("reason", "推理", "理由", "原因", "依据")
 _TIME_ENDINGS = ("时间", "日期", "timestamp", "_at", "_time")
 _MOMENT = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}[0-9:.Z+\-]*[,\s]*")
 _SEARCHES = ("搜索", "search")
@@ -64,6 +69,32 @@ def without_searches(persona: Mapping[str, Any]) -> dict[str, Any]:
 
     projected: dict[str, Any] = _filtered(persona, is_no_search)
     return projected
+
+
+def shown_persona(persona_json: str | None, view: str) -> dict[str, Any]:
+    """A fresh copy of a task's persona in one of `PERSONA_VIEWS`; `{}` for a task without one.
+
+    Args:
+        persona_json: `Task.persona_json`.
+        view: "default" or "without_searches".
+
+    Raises:
+        UsageError: another view.
+    """
+    if view not in PERSONA_VIEWS:
+        raise UsageError(f"persona_view: expected one of {list(PERSONA_VIEWS)}, found {view!r}")
+    if not persona_json:
+        return {}
+    persona: dict[str, Any] = json.loads(
+        persona_json if view == "default" else _without_searches(persona_json)
+    )
+    return persona
+
+
+# Rollouts of one task show the same persona again and again.
+@lru_cache(maxsize=4_096)
+def _without_searches(persona_json: str) -> str:
+    return compact_json(without_searches(json.loads(persona_json)))
 
 
 def _filtered(value: Any, keep: _Keep) -> Any:

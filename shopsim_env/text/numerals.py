@@ -19,10 +19,12 @@ NUMERAL_STARTS = frozenset("0123456789" + HAN_NUMERALS)
 
 # The usual case: digits and nothing that could belong to them.
 _PLAIN = re.compile(r"[0-9]+(?![0-9.,百千万亿wk多来余几把]| [百千万亿wk])")
-_ARABIC = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?")
+_ARABIC = re.compile(
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,4}(?:,[0-9]{4})+)(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?"
+)
 _SCALE = re.compile(r" ?([百千万亿]|[wk](?![a-z]|[0-9](?:[0-9a-z]|\.[0-9])))")
-# What may follow a scale without a blank: 1万5000, 1万5, 1w5, 2千五, 4千4百.
-_TAIL = re.compile(r"([0-9]{1,4})(?![0-9.])([百千])?|([一二三四五六七八九])([百千])?")
+# What may follow a scale without a blank: 1万5000, 1万5, 1w5, 2千五, 4千4百, 1万零500.
+_TAIL = re.compile(r"(零)?(?:([0-9]{1,4})(?![0-9.])|([一二三四五六七八九]))([百千])?")
 _HAN = re.compile(f"[{HAN_NUMERALS}]{{1,24}}")
 # 多 来 余 把 after a number mean "and some"; the exceptions start other words (多功能, 拿100来买).
 _AND_SOME = re.compile(
@@ -78,18 +80,17 @@ def _arabic(text: str, match: re.Match[str]) -> Numeral:
 
 def _with_tail(text: str, end: int, value: Decimal, scale: int) -> tuple[int, Decimal]:
     while match := _TAIL.match(text, end):
-        digits, unit = (
-            (match.group(1), match.group(2)) if match.group(1) else (match.group(3), match.group(4))
-        )
-        tail = int(digits) if digits.isdecimal() and digits.isascii() else _DIGITS[digits]
+        zero, arabic, han, unit = match.groups()
+        tail = int(arabic) if arabic else _DIGITS[han]
         if unit and tail * _SCALES[unit] < scale:
             scale = _SCALES[unit]
             value += tail * scale
         elif unit or tail >= scale:
             break
         else:
-            # 1万5 is fifteen thousand, 1万5000 too.
-            return match.end(), value + (tail * scale // 10 if len(digits) == 1 else tail)
+            # 1万5 is fifteen thousand, 1万5000 too; 1万零5 is not.
+            short = len(arabic or han) == 1 and not zero
+            return match.end(), value + (tail * scale // 10 if short else tail)
         end = match.end()
     return end, value
 

@@ -81,6 +81,15 @@ def edit_json(change: Callable[[Any], Any]) -> Callable[[Path, Path], None]:
     return edit
 
 
+def edit_lines(change: Callable[[Any], Any]) -> Callable[[Path, Path], None]:
+    def edit(old: Path, new: Path) -> None:
+        rows = [json.loads(line) for line in old.read_text(encoding="utf-8").splitlines()]
+        change(rows)
+        new.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    return edit
+
+
 def edit_parquet(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[Path, Path], None]:
     def edit(old: Path, new: Path) -> None:
         table = pq.read_table(old)
@@ -97,7 +106,7 @@ def edit_cleaned(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[Pa
     def edit(old: Path, new: Path) -> None:
         records = json.loads(gzip.decompress(old.read_bytes()))
         change(records)
-        new.write_bytes(gzip.compress(json.dumps(records, ensure_ascii=False).encode()))
+        new.write_bytes(gzip.compress(json.dumps(records, ensure_ascii=False).encode(), mtime=0))
 
     return edit
 
@@ -149,6 +158,19 @@ def a_task_in_a_product(body: str) -> str:
     return f"UPDATE product SET body = json_set(body, '$.{body}', 'x') WHERE id = 1"
 
 
+SHARED_USER = {"project/train, project/val": {"user_id": {"values": 1, "task_ids": [0, 2]}}}
+
+
+def another_excluded_product(rows: list[dict[str, Any]]) -> None:
+    rows.append(rows[0] | {"asin": "700000000003"})
+
+
+def buys_another_colour(witnesses: list[dict[str, Any]]) -> None:
+    """The first list that wins no longer does: it buys sand instead of misty blue."""
+    won = next(witness for witness in witnesses if witness["actions"])
+    won["actions"] = [action.replace("雾蓝", "沙色") for action in won["actions"]]
+
+
 def lost_group(manifest: dict[str, Any]) -> None:
     manifest["splits"]["train"]["task_ids"] = []
 
@@ -157,6 +179,11 @@ FAULTS: list[tuple[str, str, Callable[[Path, Path], None]]] = [
     ("raw_products", "asins_unique", edit_parquet(lambda rows: rows[1].update(asin=rows[0]["asin"]))),
     ("raw_products", "archive_counts_expected", edit_parquet(lambda rows: rows.pop())),
     ("raw_products", "report_matches_products", edit_parquet(lambda rows: rows.pop())),
+    (
+        "human_exclusions",
+        "list_is_the_configured_one",
+        edit_json(set_at("exclude", [{"task": 1, "reason": "r", "author": "a"}])),
+    ),
     ("task_ids", "ids_number_the_raw_corpus", edit_parquet(lambda rows: rows[3].update(task_id=7))),
     ("task_ids", "ids_number_the_raw_corpus", edit_parquet(lambda rows: rows.pop())),
     ("task_ids", "ids_number_the_raw_corpus", edit_parquet(lambda rows: rows.append(rows[0]))),
@@ -183,6 +210,48 @@ FAULTS: list[tuple[str, str, Callable[[Path, Path], None]]] = [
     ("split/train", "train_matches_manifest", edit_json(set_at("task_ids", [0, 2]))),
     ("split/val", "val_matches_manifest", edit_json(set_at("task_ids", [2]))),
     ("split/test", "test_matches_manifest", edit_json(set_at("task_ids_sha256", "0" * 64))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[0].update(code="odd"))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[0].update(asin="9"))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[0].update(task_id=2))),
+    ("audit", "findings_fit_the_table_of_codes", edit_parquet(lambda rows: rows[-1].update(task_id=None))),
+    ("audit", "excluded_products_are_found", edit_parquet(lambda rows: rows.pop(0))),
+    ("audit", "excluded_products_are_found", edit_parquet(another_excluded_product)),
+    ("exclusion_lineage", "every_exclusion_has_a_lineage", edit_json(lambda _: [])),
+    ("exclusion_lineage", "every_exclusion_has_a_lineage", edit_json(set_at("0.task_ids", []))),
+    ("exclusion_lineage", "every_exclusion_has_a_lineage", edit_json(set_at("0.axes", []))),
+    ("task_labels", "every_graded_fact_labelled", edit_parquet(lambda rows: rows.pop())),
+    (
+        "task_labels",
+        "every_graded_fact_labelled",
+        edit_parquet(lambda rows: rows.append(rows[0] | {"task_id": 9})),
+    ),
+    (
+        "task_labels",
+        "every_graded_fact_labelled",
+        edit_parquet(lambda rows: rows[0].update(option_labels=[])),
+    ),
+    (
+        "task_labels",
+        "every_graded_fact_labelled",
+        edit_parquet(lambda rows: rows[0].update(budget_label="odd")),
+    ),
+    (
+        "clean_splits",
+        "clean_splits_lack_exactly_the_quarantined",
+        edit_json(set_at("quarantined_task_ids", [])),
+    ),
+    (
+        "clean_splits",
+        "clean_splits_lack_exactly_the_quarantined",
+        edit_json(set_at("quarantined_task_ids", [0, 3])),
+    ),
+    (
+        "clean_splits",
+        "clean_splits_lack_exactly_the_quarantined",
+        edit_json(set_at("splits.project/train_clean", [0])),
+    ),
+    ("clean_splits", "clean_splits_lack_exactly_the_quarantined", edit_json(set_at("splits.odd_clean", []))),
+    ("contamination", "project_splits_share_nothing", edit_json(set_at("shared", SHARED_USER))),
     ("search_index", "index_manifest_fits", edit_sql("UPDATE manifest SET payload = '{}'")),
     ("search_index", "index_manifest_fits", edit_sql("UPDATE product SET body = '{}' WHERE id = 1")),
     ("search_index", "documents_match_products", edit_sql("DELETE FROM products WHERE rowid = 2")),
@@ -197,6 +266,10 @@ FAULTS: list[tuple[str, str, Callable[[Path, Path], None]]] = [
         "recall_not_below_floor",
         edit_json(set_at("search_baseline.source/standard_eval.modes.instruction.recall.150.rate", 0.25)),
     ),
+    ("witnesses", "every_task_graded", edit_lines(lambda rows: rows.pop())),
+    ("witnesses", "every_task_graded", edit_lines(set_at("0.reason", ""))),
+    ("witnesses", "every_task_graded", edit_lines(set_at("0.grades", ["W3"]))),
+    ("witnesses", "witnesses_replay", edit_lines(buys_another_colour)),
 ]
 
 
@@ -340,14 +413,35 @@ def test_a_published_release_that_was_altered_fails_its_check(built: Built, tmp_
     assert "splits.json" in evaluation.metadata["problems"].value[0]
 
 
+def test_a_fall_of_a_grade_warns_and_the_release_appears(built: Built, tmp_path: Path) -> None:
+    earlier = tmp_path / "releases" / "small" / "earlier"
+    earlier.mkdir(parents=True)
+    (earlier.parent / "current").symlink_to("earlier")
+    metrics = built.folder / "releases" / "small" / "current" / "metrics.json"
+    before = json.loads(metrics.read_text(encoding="utf-8"))
+    entry = before["witnesses"]["all"]["persona"]
+    assert (entry["tasks"], entry["W1"], entry["reasons"]) == (1, 0, {"option_missing": 1})
+    entry["W1"] = 1
+    (earlier / "metrics.json").write_text(json.dumps(before), encoding="utf-8")
+    with dg.DagsterInstance.ephemeral() as instance:
+        report = run_build(built.config(tmp_path), instance=instance)
+    assert (report.ok, report.checks_failed, report.problems) == (True, 0, [])
+    assert report.warnings == [
+        "check witnesses.grade_shares_have_not_fallen: "
+        "all, persona: W1 0.00% of the tasks, 100.00% in the release before"
+    ]
+
+
 def test_every_check_has_a_planted_fault() -> None:
     declared = {(asset, check) for asset in PARENTS for check in required_checks(asset)}
     planted = {(asset, check) for asset, check, _ in FAULTS}
     needs_other_data = {
         ("price_axis_exclusions", "exclusions_hash_expected"),
+        ("cleaned_v2", "cleaned_archive_reproduced"),  # tests/integration/test_from_cleaned.py
         ("persona_splits", "groups_never_broken"),
     }
     assert declared - planted == needs_other_data
-    # `release_verifies` leaves no receipt, so it is not among the declared; its fault stands above.
+    # These leave no receipt, so they are not among the declared; their faults stand above.
+    without = {"release_verifies", "grade_shares_have_not_fallen"}
     names = {spec.name for checks in defs.asset_checks for spec in checks.check_specs}
-    assert names == {check for _, check in declared} | {"release_verifies"}
+    assert names == {check for _, check in declared} | without

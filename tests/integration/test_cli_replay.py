@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from shopsim_env import AskShopper, load_release
 from shopsim_env.cli import main
+from shopsim_env.dialogue.wording import ModelWording
+from shopsim_env.recording import TracedEnv
+from shopsim_env.trace import TraceWriter
 
 GOLDEN = ROOT / "tests" / "golden" / "sample.jsonl"
 
@@ -38,6 +42,53 @@ def test_played_episodes_are_appended_and_verified(
     code, out, _ = shopsim(capsys, "replay", "--verify", trace, "--release", small_release, "--json")
     report = json.loads(out)
     assert (code, report["ok"], report["episodes"], report["differences"]) == (0, True, 3, [])
+
+
+class Polite:
+    """A language model that rewords every sentence."""
+
+    name = "polite"
+
+    def complete(self, messages: list[dict[str, str]]) -> str:
+        return "嗯，" + str(json.loads(messages[-1]["content"])["句子"]) + "谢谢"
+
+
+def test_episodes_that_a_model_worded_are_verified_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "t.jsonl"
+    with load_release() as release, TraceWriter(trace) as writer:
+        env = TracedEnv(
+            release,
+            writer=writer,
+            interaction_mode="multi_turn",
+            shopper_wording=ModelWording(Polite()),
+            persona_view="without_searches",
+        )
+        for task in list(release.tasks)[:3]:
+            env.reset(task, seed=1)
+            for question in ("规格有什么要求？", "预算多少？", "功能呢？"):
+                env.step(AskShopper(question))
+            env.terminate("generation_length")
+    records = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
+    assert all(record["wordings"] for record in records)
+    code, out, _ = shopsim(capsys, "replay", "--verify", trace)
+    assert (code, out) == (0, f"ok  3 episodes, 9 actions, {trace}\n")
+    trace.write_text(trace.read_text(encoding="utf-8").replace("谢谢", "多谢"), encoding="utf-8")
+    assert shopsim(capsys, "replay", "--verify", trace)[0] == 1
+
+
+def test_play_shows_a_persona_without_searches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "t.jsonl"
+    play = ("play", "--oracle", "--persona-view", "without_searches", "--trace", trace)
+    code, out, _ = shopsim(capsys, *play)
+    assert (code, "搜索关键词" in out) == (0, False)
+    assert "搜索关键词" in shopsim(capsys, "play", "--oracle")[1]
+    assert json.loads(trace.read_text(encoding="utf-8"))["environment"]["persona_view"] == "without_searches"
+    assert shopsim(capsys, "replay", "--verify", trace)[0] == 0
+    with pytest.raises(SystemExit) as caught:
+        shopsim(capsys, "play", "--persona-view", "all")
+    assert caught.value.code == 2
 
 
 def test_an_altered_trace_names_episode_and_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,11 @@ from assets.checks.blocking import REQUIRED
 from assets.checks.modules import CHECK_MODULES
 from pipelines.definitions import defs
 from pipelines.settings import DatasetSettings
+from pipelines.stages.audit.codes import CODES
+from pipelines.stages.audit.labels import LABELS, NOT_GRADED
 from shopsim_env.catalog import prices
 from shopsim_env.cli import build_parser
+from shopsim_env.contamination import MEANINGS
 from shopsim_env.release import layout, manifest
 from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import STATUSES
@@ -182,17 +185,39 @@ def test_pipeline_page_names_every_key_of_a_data_set() -> None:
 def test_release_page_names_files_keys_parts_and_refusals() -> None:
     words = named("release-format.md")
     files = {value for name, value in vars(layout).items() if name.isupper() and name.endswith("_EXPORT")}
-    files |= {layout.MANIFEST, layout.CATALOG, layout.TASKS, layout.SPLITS, layout.METRICS, layout.GOALS}
+    files |= {
+        layout.MANIFEST,
+        layout.CATALOG,
+        layout.TASKS,
+        layout.SPLITS,
+        layout.METRICS,
+        layout.GOALS,
+        layout.EVIDENCE,
+    }
     assert files <= words
     assert words >= manifest._KEYS
     assert set(layout.LOGICAL_PARTS) <= words
     columns = re.findall(
-        r"^\s{2}(\w+) |, (\w+) (?:TEXT|INTEGER)", layout.TASKS_SCHEMA + layout.GOALS_SCHEMA, re.M
+        r"^\s{2}(\w+) |, (\w+) (?:TEXT|INTEGER)",
+        layout.TASKS_SCHEMA + layout.GOALS_SCHEMA + layout.EVIDENCE_SCHEMA,
+        re.M,
     )
     assert {name for pair in columns for name in pair if name} <= words
     folder = "shopsim_env/release"
     codes = set(raised_codes(f"{folder}/manifest.py", f"{folder}/opening.py", f"{folder}/verify.py"))
     assert {"file_altered", "version_mismatch"} <= codes <= words
+
+
+def test_audit_page_has_the_table_of_codes_and_every_label() -> None:
+    text = (DOCS / "audit.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\w+) \| (yes)? ?\| (.+) \|$", text, re.MULTILINE)
+    table = [(code.name, code.subject, code.severity, code.public, code.meaning) for code in CODES.values()]
+    assert [(*row[:3], row[3] == "yes", row[4]) for row in rows] == table
+    assert {*LABELS, NOT_GRADED} <= named("audit.md")
+
+
+def test_training_page_names_every_kind_of_contamination() -> None:
+    assert set(MEANINGS) <= named("training.md")
 
 
 def test_runtime_page_names_every_feedback_reason() -> None:

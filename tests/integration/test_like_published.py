@@ -34,6 +34,8 @@ def release_path(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) ->
         configs_root=write_config(folder / "configs", "like-published", text),
     )
     assert report.ok, report.problems
+    # Counts of the manifest, file hashes with both line ends, sizes of the source splits.
+    assert [figure.status for figure in report.published] == ["ok"] * (8 + 4 + 5)
     return Path(report.release or "")
 
 

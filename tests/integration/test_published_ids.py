@@ -117,7 +117,7 @@ def test_the_published_form_of_a_manifest_is_the_published_manifest(
         "persona_price_audit_sha256": "of the LF form, which is not here",
         "persona_price_audit_crlf_sha256": recorded["persona_price_audit_sha256"],
         "quarantined_task_count": 0,
-        "quarantined_task_ids": [],
+        "quarantined_tasks": [],
         "quarantine_reason_counts": {},
     }
     document = PublishedJson.of(published_form(ours))

@@ -188,6 +188,15 @@ def test_every_other_task_is_won_at_the_right_price(
 
 
 @pytest.mark.published
+def test_the_witnesses_of_the_release_agree(measured: Measured) -> None:
+    for outcome in measured.outcomes:
+        assert ("W1" in outcome.grades) == outcome.reached, outcome.archive_id
+        assert outcome.witness_reason == outcome.reason, outcome.archive_id
+    assert sum("W1" in outcome.grades for outcome in measured.outcomes) == 98
+    assert summary(measured)["witnesses_agree"]
+
+
+@pytest.mark.published
 def test_playing_again_shows_the_same_bytes(measured: Measured) -> None:
     assert measured.repeated_equal
     hashes = {outcome.observations_sha256 for outcome in measured.outcomes}

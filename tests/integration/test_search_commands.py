@@ -107,6 +107,9 @@ def test_baseline_refuses_wrong_use(small_release: Path, capsys: pytest.CaptureF
     assert (
         shopsim(capsys, "baseline", small_release, "--split", "source/standard_train", "--workers", 0)[0] == 2
     )
+    wrong = shopsim(capsys, "baseline", small_release, "--split", "source/standard_train", "--weights", "v4")
+    assert wrong[0] == 2
+    assert "expected one of v3, v2, found 'v4'" in wrong[2]
 
 
 def test_search_explains(small_release: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -352,7 +352,14 @@ def test_wrong_use_of_the_command(small_release, tmp_path, capsys, monkeypatch):
         taken.listen()
         assert main([*serve, str(taken.getsockname()[1])]) == 2
     assert "address_unusable" in capsys.readouterr().err
-    assert main([*serve, "0", "--slots", "0"]) == 2
+    for options in (
+        ["--slots", "0"],
+        ["--lease-ttl", "inf"],
+        ["--lease-ttl", "nan"],
+        ["--lease-prefix", "a/b"],
+    ):
+        assert main([*serve, "0", *options]) == 2
+    assert main([*serve, "70000"]) == 2
     (tmp_path / "file").write_text("x")
     assert main([*serve, "0", "--resume-log", str(tmp_path / "file")]) == 1
     assert "journal_unusable" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.stages.annotation.protocol import SIMPLE_FIELD, AnnotationRequest
 from pipelines.stages.ingest import RawRow
-from pipelines.stages.task_ids import TaskRow, active_tasks
+from pipelines.stages.task_ids import TaskRow, active_tasks, instruction_at
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,7 +46,7 @@ def persona_tasks(
 
 
 def _persona_task(task: TaskRow, row: RawRow) -> PersonaTask:
-    instruction = row.record["instructions"][task.instruction_index]
+    instruction = instruction_at(row.record, task.instruction_index)
     return PersonaTask(
         task_id=task.task_id,
         task_uid=task.task_uid,

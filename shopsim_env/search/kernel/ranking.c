@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A look-up of one row costs about as much as adding this many postings. */
+#define LOOKUP 4
+
 typedef struct {
   const uint16_t *docs;
   const void *class_;
@@ -200,30 +203,22 @@ static void score_exactly(const Search *q, int64_t b, Hit *rows, int64_t n) {
   }
 }
 
-/* Few rows are allowed: score those and read no list whole. Returns 1 when it did, -1 without memory. */
-static int few_allowed(Search *q, const uint8_t *mask, int64_t b, int64_t rows, int m, uint64_t postings) {
+/* Rows of the block that the mask allows. */
+static uint64_t count_allowed(const uint8_t *mask, int64_t rows) {
   uint64_t count = 0;
-  int64_t bytes = (rows + 7) / 8, n = 0;
-  for (int64_t i = 0; i < bytes; i++) count += bits_set(mask[i]);
-  if (count * (uint64_t)m * 8 > postings) return 0;
-  if (reserve(q, (int64_t)count)) return -1;
-  Hit *out = q->kept + q->kept_n;
-  for (int64_t i = 0; i < bytes; i++)
-    for (int bit = 0; mask[i] >> bit; bit++)
-      if (mask[i] >> bit & 1) out[n++].row = b * BLOCK + i * 8 + bit;
-  score_exactly(q, b, out, n);
-  for (int64_t i = 0; i < n; i++)
-    if (out[i].score > 0) keep(q, out[i].score, out[i].row); /* writes at or before out[i] */
-  return 1;
+  for (int64_t i = 0; i < (rows + 7) / 8; i++) count += bits_set(mask[i]);
+  return count;
 }
 
-/* Adds strong lists until the others together cannot lift a row to the threshold; also weak short ones, which
-   are cheaper added than looked up. Returns the first list that was not added. */
+/* Adds strong lists until the others together cannot lift a row to the threshold, or until looking the others up
+   for every allowed row is cheaper than adding them (`left` postings); also weak short ones, which are cheaper
+   added than looked up. Returns the first list that was not added. */
 static int add_strong(const Search *q, const uint16_t *doc_len, const uint8_t *mask, int m, int64_t rows,
-                      double *threshold, uint64_t *added) {
+                      uint64_t allowed_rows, uint64_t left, double *threshold, uint64_t *added) {
   uint64_t next = 8192;
   int e = 0;
   for (; e < m && q->rest[e] >= *threshold; e++) {
+    if (mask && left - *added > LOOKUP * allowed_rows * (uint64_t)(m - e)) break;
     if (*added >= next && q->rest[e] < q->rest[0] / 2) {
       *threshold = kth_sum(q, mask, rows, *threshold);
       next = *added * 2;
@@ -239,11 +234,18 @@ static int add_strong(const Search *q, const uint16_t *doc_len, const uint8_t *m
   return e;
 }
 
-/* Rows whose sum can still reach the threshold. `sparse`: walk the postings instead of the block. */
-static int collect(const Search *q, const uint8_t *mask, int e, int64_t rows, float cut, int sparse) {
+/* Rows whose sum can still reach the threshold. `all`: every allowed row can, also one without a sum. `sparse`:
+   walk the postings instead of the block. */
+static int collect(const Search *q, const uint8_t *mask, int e, int64_t rows, float cut, int all, int sparse) {
   float *sums = q->s->sums;
   uint16_t *out = q->s->candidates;
   int n = 0;
+  if (all) {
+    for (int64_t i = 0; i < (rows + 7) / 8; i++)
+      for (int bit = 0; mask[i] >> bit; bit++)
+        if (mask[i] >> bit & 1) out[n++] = (uint16_t)(i * 8 + bit);
+    return n;
+  }
   if (!sparse) {
     if (cut <= 0) {
       for (int64_t i = 0; i < rows; i++)
@@ -295,21 +297,22 @@ static int rank_block(Search *q, int64_t b) {
   int m = read_lists(q, b);
   double threshold = q->found == q->k ? q->best[0].score * (1 - q->slack) : -1;
   if (!m || q->rest[0] < threshold) return 0;
-  uint64_t postings = 0, added = 0;
+  uint64_t postings = 0, added = 0, allowed_rows = mask ? count_allowed(mask, rows) : 0;
+  if (mask && !allowed_rows) return 0;
   for (int i = 0; i < m; i++) postings += q->lists[i].n;
-  if (mask) {
-    int done = few_allowed(q, mask, b, rows, m, postings);
-    if (done) return done < 0 ? -1 : 0;
-  }
-  int e = add_strong(q, doc_len, mask, m, rows, &threshold, &added);
+  int e = add_strong(q, doc_len, mask, m, rows, allowed_rows, postings, &threshold, &added);
   int sparse = added * 8 < (uint64_t)rows;
   if (e < m && (q->found < q->k || added > 100000)) threshold = kth_sum(q, mask, rows, threshold);
   float cut = (float)((threshold - q->rest[e]) * (1 - q->slack));
-  int n = collect(q, mask, e, rows, cut, sparse);
+  int all = mask && e < m && cut <= 0;
+  if (all) sparse = 0; /* sums of rows outside the added lists change too */
+  int n = collect(q, mask, e, rows, cut, all, sparse);
   n = refine(q, doc_len, e, m, n, threshold);
   int failed = 0;
-  for (int c = 0; c < n && !failed; c++)
-    failed = keep(q, q->s->sums[q->s->candidates[c]], b * BLOCK + q->s->candidates[c]);
+  for (int c = 0; c < n && !failed; c++) {
+    float sum = q->s->sums[q->s->candidates[c]];
+    if (sum > 0) failed = keep(q, sum, b * BLOCK + q->s->candidates[c]);
+  }
   if (sparse)
     for (int i = 0; i < e; i++)
       for (uint32_t j = 0; j < q->lists[i].n; j++) q->s->sums[q->lists[i].docs[j]] = 0;

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.reads import Reads
 
 CODE = {"a": "1", "b": "1"}
 
@@ -112,9 +113,12 @@ def test_release_refuses_an_artifact_of_other_code_or_settings(store: ArtifactSt
     with pytest.raises(ArtifactError, match="was built from code 1, which is now 2") as caught:
         store.require_checks({"a": []}, {"a": "2"})
     assert caught.value.code == "artifact_stale"
-    other = ArtifactStore(store.root, "f" * 64)
-    with pytest.raises(ArtifactError, match="was built from settings"):
+    reads = Reads(settings={"tagger": "one"})
+    write(ArtifactStore(store.root, {"tagger": "one"}, reads), "a", "one")
+    other = ArtifactStore(store.root, {"tagger": "two", "licence": "any"})
+    with pytest.raises(ArtifactError, match="was built from setting tagger one, which is now two"):
         other.require_checks({"a": []}, CODE)
+    ArtifactStore(store.root, {"tagger": "one", "licence": "new"}).require_checks({"a": []}, CODE)
 
 
 def test_asset_names_may_have_parts(store: ArtifactStore) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spacy_model import save_model
 
 from pipelines.errors import ConfigError
 from pipelines.resources.tagger import load_tagger
@@ -17,19 +18,7 @@ with warnings.catch_warnings():
     # typer, which spaCy imports, still reads names that click deprecates
     warnings.simplefilter("ignore", DeprecationWarning)
     import spacy
-
-
-def save_model(folder: Path, *, lang: str = "zh", tags: bool = True, **meta: Any) -> Path:
-    """A pipeline without trained weights: single characters as tokens, parts of speech by a table."""
-    nlp = spacy.blank(lang)
-    if tags:
-        ruler = nlp.add_pipe("attribute_ruler")
-        patterns = [("杯", "NOUN"), ("华", "PROPN"), ("大", "ADJ"), ("LED", "NOUN")]
-        for text, pos in patterns:
-            ruler.add([[{"ORTH": text}]], {"POS": pos})
-    nlp.meta.update({"name": "test_sm", "version": "3.8.0", **meta})
-    nlp.to_disk(folder)
-    return folder
+    from spacy.training import Example
 
 
 def edit_meta(folder: Path, **changes: Any) -> None:
@@ -138,6 +127,56 @@ def test_folder_without_a_usable_meta_is_refused(tmp_path: Path, meta: str | Non
         (tmp_path / "meta.json").write_text(meta)
     with pytest.raises(ConfigError, match=message):
         load_tagger(f"spacy:{tmp_path}")
+
+
+def edit_config(folder: Path, old: str, new: str) -> None:
+    path = folder / "config.cfg"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+@pytest.mark.parametrize("segmenter", ["jieba", "pkuseg"])
+def test_missing_segmenter_is_named(tmp_path: Path, segmenter: str) -> None:
+    folder = save_model(tmp_path / "model")
+    edit_config(folder, 'segmenter = "char"', f'segmenter = "{segmenter}"')
+    with pytest.raises(ConfigError, match=rf"(?i)found nothing installed;.*{segmenter}") as caught:
+        load_tagger(f"spacy:{folder}")
+    assert caught.value.code == "tagger_missing"
+
+
+@pytest.mark.parametrize(("name", "content"), [("config.cfg", "[nlp]\n"), ("vocab/strings.json", "[")])
+def test_damaged_model_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    folder = save_model(tmp_path / "model")
+    (folder / name).write_text(content)
+    with pytest.raises(ConfigError, match="expected a whole spaCy pipeline in") as caught:
+        load_tagger(f"spacy:{folder}")
+    assert caught.value.code == "tagger_foreign"
+
+
+def test_trained_weights_are_loaded_and_covered_by_the_fingerprint(tmp_path: Path) -> None:
+    """A morphologizer that learns three characters; spaCy reads its weights from the folder."""
+    nlp = spacy.blank("zh")
+    nlp.add_pipe("morphologizer")
+    texts = [("红杯", "ADJ NOUN"), ("蓝灯", "ADJ NOUN"), ("红灯", "ADJ NOUN"), ("蓝杯", "ADJ NOUN")]
+    examples = [
+        Example.from_dict(nlp.make_doc(text), {"words": list(text), "pos": pos.split()})
+        for text, pos in texts
+    ]
+    spacy.util.fix_random_seed(0)
+    optimizer = nlp.initialize(lambda: examples)
+    for _ in range(20):
+        nlp.update(examples, sgd=optimizer)
+    nlp.meta.update({"name": "trained_sm", "version": "1.0.0"})
+    nlp.to_disk(tmp_path / "trained")
+    tagger = load_tagger(f"spacy:{tmp_path / 'trained'}")
+    assert tagger.name == "spacy:zh_trained_sm"
+    assert tagger.nouns("蓝灯") == ("灯",)
+    assert list(tagger.nouns_of(["红杯", "红灯"])) == [("杯",), ("灯",)]
+    weights = next((tmp_path / "trained" / "morphologizer").glob("model"))
+    weights.write_bytes(weights.read_bytes() + b"\x00")
+    with pytest.raises(ConfigError, match="whole spaCy pipeline"):
+        load_tagger(f"spacy:{tmp_path / 'trained'}")
 
 
 def install(site: Path, name: str, version: str, init: str = "raise SystemExit('imported')") -> Path:

@@ -23,7 +23,7 @@ from pipelines.stages.clean_manifest import (
 )
 from pipelines.stages.cleaning import CleanedReport, inactive_tasks, iter_cleaned, write_cleaned
 from pipelines.stages.ingest import IngestReport, RawRow, iter_records, read_archive
-from pipelines.stages.price_axes import excluded_products, find_exclusions
+from pipelines.stages.price_axes import excluded_products, exclusion_reasons, find_exclusions
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.task_ids import TaskRow, assign_task_ids, task_uid
 
@@ -92,7 +92,7 @@ def test_products_of_quarantined_tasks_stay_without_them(tmp_path: Path) -> None
     build.write()
     quarantined = list(iter_cleaned(build.out))[2]
     assert quarantined == product("4", source_product_index=3, instructions=[])
-    assert inactive_tasks(build.tasks, build.excluded) == {
+    assert inactive_tasks(build.tasks, exclusion_reasons(build.exclusions)) == {
         2: "multiple_price_affecting_axes",
         3: "simple_without_persona",
         4: "simple_without_persona",
@@ -141,15 +141,6 @@ def test_annotated_and_active_tasks_must_be_the_same(tmp_path: Path) -> None:
         build.write()
     assert caught.value.code == "annotations_differ"
     assert not build.out.exists()
-
-
-def test_a_fault_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    build = Build(tmp_path)
-    rows = build.rows()
-    rows[1].record["bad"] = float("nan")
-    with pytest.raises(ValueError, match="JSON compliant"):
-        write_cleaned(rows, build.tasks, build.excluded, build.audit, build.out)
-    assert not list(tmp_path.glob("clean.json.gz*"))
 
 
 def test_a_raw_archive_is_not_read_as_cleaned(tmp_path: Path) -> None:
@@ -213,7 +204,15 @@ def test_the_manifest_counts_and_vouches(tmp_path: Path) -> None:
         "persona_annotation_kind_counts": {"approximate_upper": 1, "runtime_regex_fallback": 1},
         "standard_regex_task_count": 1,
         "quarantined_task_count": 2,
-        "quarantined_task_ids": [3, 4],
+        "quarantined_tasks": [
+            {
+                "task_id": task_id,
+                "source_product_index": 3,
+                "instruction_index": position,
+                "reason": "simple_without_persona",
+            }
+            for position, task_id in enumerate((3, 4))
+        ],
         "quarantine_reason_counts": {"simple_without_persona": 2},
     }
 
@@ -223,7 +222,9 @@ def test_a_quarantined_task_of_an_excluded_product_counts_as_excluded(tmp_path: 
     build = Build(tmp_path, [faulty, product("2")])
     manifest = manifest_of(build, build.write())
     assert (manifest["excluded_task_count"], manifest["quarantined_task_count"]) == (1, 0)
-    assert inactive_tasks(build.tasks, build.excluded) == {0: "multiple_price_affecting_axes"}
+    assert inactive_tasks(build.tasks, exclusion_reasons(build.exclusions)) == {
+        0: "multiple_price_affecting_axes"
+    }
 
 
 def test_the_published_form_has_crlf_hashes_and_no_own_keys(tmp_path: Path) -> None:
@@ -233,6 +234,7 @@ def test_the_published_form_has_crlf_hashes_and_no_own_keys(tmp_path: Path) -> N
     assert len(form) == 26
     assert not [key for key in form if "crlf" in key or "quarantine" in key]
     assert form["exclusions_sha256"] == sha("x\r\n")
+    assert form["variant_price_version"] == "variant-price-paper-v2"
     assert form["output_data_sha256"] == manifest["output_data_sha256"]
 
 

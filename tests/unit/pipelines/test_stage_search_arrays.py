@@ -1,6 +1,7 @@
 """Stages `search_arrays`, `search_postings`, `search_equality`: blocks, bitmaps, guards, reported faults."""
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,13 @@ from pipelines.stages import search_arrays, search_equality, search_postings
 from pipelines.stages.search_arrays import build_search_arrays, write_arrays
 from pipelines.stages.search_equality import compare_engines, seeded_queries
 from pipelines.stages.search_index import build_search_index
-from pipelines.stages.search_postings import Postings, PostingsBuilder, compound_words
+from pipelines.stages.search_postings import (
+    BlockBuilder,
+    Postings,
+    compound_words,
+    join_blocks,
+    phrases_of,
+)
 from shopsim_env.errors import UsageError
 from shopsim_env.search import arrays as format_
 from shopsim_env.search.arrays import ArrayFile
@@ -47,9 +54,9 @@ def test_compound_words_of_documents() -> None:
 
 
 def test_a_posting_sums_column_weights_in_column_order() -> None:
-    builder = PostingsBuilder({"a-a"})
+    builder = BlockBuilder(phrases_of({"a-a"}))
     builder.add("1", fields("a-a a", "a"))
-    postings = builder.finish()
+    postings = join_blocks([builder.finish()])
     # `a` four times: 3 + 3 + 3 (title), 0.8 (bullets); `a-a` at two places of the title.
     assert dict(zip(postings.terms, range(2), strict=True)) == {"a": 0, "a-a": 1}
     assert list(postings.weights) == [6.0, 3.0 + 3.0 + 3.0 + 0.8]
@@ -60,15 +67,20 @@ def test_a_posting_sums_column_weights_in_column_order() -> None:
 def test_small_blocks_give_the_same_postings(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are only a layout: with blocks of 64 rows the same lists come out."""
 
+    with search_arrays.closing(search_arrays.open_readonly(catalog)) as connection:
+        rows = connection.execute(search_arrays._DOCUMENTS, (1, 1_000)).fetchall()
+    phrases = phrases_of(compound_words(row[1:] for row in rows))
+
     def lists(block: int) -> dict[str, list[tuple[int, float]]]:
         for module in (search_postings, search_arrays):
             monkeypatch.setattr(module, "BLOCK", block)
-        with search_arrays.closing(search_arrays.open_readonly(catalog)) as connection:
-            rows = connection.execute(search_arrays._DOCUMENTS).fetchall()
-        builder = PostingsBuilder(compound_words(row[1:] for row in rows))
-        for asin, *texts in rows:
-            builder.add(asin, texts)
-        postings = builder.finish()
+        built = []
+        for first in range(0, 1_000, block):
+            builder = BlockBuilder(phrases)
+            for asin, *texts in rows[first : first + block]:
+                builder.add(asin, texts)
+            built.append(builder.finish())
+        postings = join_blocks(built)
         assert len(postings.blocks) == -(-1_000 // block)
         found: dict[str, list[tuple[int, float]]] = {term: [] for term in postings.terms}
         for number, part in enumerate(postings.blocks):
@@ -95,12 +107,16 @@ def test_several_blocks_rank_as_fts5(tmp_path: Path) -> None:
     build_search_index(rows, path)
     report = build_search_arrays(path, out)
     assert report.products == 66_000
+    assert build_search_arrays(path, tmp_path / "b.bin", workers=2) == report
+    assert (tmp_path / "b.bin").read_bytes() == out.read_bytes()
     service = SearchService(Fts5Engine.open(path), out, cache_hits=0)
     try:
-        where = [n for n in range(1, 66_001) if n % 97 == 0 or n > 65_990]
-        chosen = format_where(where)
+        # A few products of both blocks, a few of one block alone, and most products.
+        few = format_where([n for n in range(1, 66_001) if n % 97 == 0 or n > 65_990])
+        one_block = format_where(range(65_700, 66_001, 7))
+        most = format_where([n for n in range(1, 66_001) if n % 9])
         for query in ("杯 壶", "a-b", "c3 a 杯 b", "壶 b-a"):
-            for selected in (None, chosen):
+            for selected in (None, few, one_block, most):
                 expected = service.search(query, 150, engine="fts5", where=selected)
                 for engine in ("fast", "numpy"):
                     assert service.search(query, 150, engine=engine, where=selected) == expected
@@ -108,7 +124,7 @@ def test_several_blocks_rank_as_fts5(tmp_path: Path) -> None:
         service.close()
 
 
-def format_where(ids: list[int]):
+def format_where(ids: Iterable[int]):
     from shopsim_env.search.where import product_set
 
     return product_set(ids, 66_000, lambda _: None)
@@ -138,7 +154,7 @@ def test_bitmaps_repeat_the_lists(catalog: Path, tmp_path: Path) -> None:
 def test_progress_counts_both_passes(catalog: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     build_search_arrays(catalog, tmp_path / "a.bin", lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (2_000, 2_000)
+    assert seen == [(1_000, 2_000), (2_000, 2_000)]
 
 
 def test_an_empty_catalogue(tmp_path: Path) -> None:

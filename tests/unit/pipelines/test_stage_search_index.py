@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.errors import ArtifactError, DatasetError
+from pipelines.stages import search_index
 from pipelines.stages.search_index import add_title_nouns, build_search_index
 from shopsim_env.canonical import compact_json, sha256_file, sha256_lines
 from shopsim_env.catalog.schema import public_record
@@ -156,10 +157,23 @@ def test_nouns_must_fit_the_products(tmp_path: Path, nouns: dict[str, tuple[str,
     assert path.read_bytes() == before
 
 
-def test_workers_give_the_same_file(tmp_path: Path) -> None:
+def test_workers_give_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "_ALONE", 5)
     alone, many = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
     assert build_search_index(records(27), alone) == build_search_index(iter(records(27)), many, workers=2)
     assert alone.read_bytes() == many.read_bytes()
+
+
+def test_progress_of_reading_and_of_indexing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "_STEP", 16)
+    seen: list[tuple[int, int]] = []
+    build_search_index(records(40), tmp_path / "c.sqlite", on_progress=lambda *step: seen.append(step))
+    assert seen == [(16, 0), (32, 0), (16, 40), (32, 40), (40, 40)]
+
+
+def test_filling_leaves_no_setting_in_the_table(tmp_path: Path) -> None:
+    build_search_index(records(3), tmp_path / "c.sqlite")
+    assert rows(tmp_path / "c.sqlite", "SELECT k FROM products_config") == [("version",)]
 
 
 def test_the_first_repeated_asin_is_named(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from shop_world import LAMP, shop_release
 
-from shopsim_env.dialogue.wording import ModelWording
-from shopsim_env.errors import EpisodeError, SimulatorError, TraceError
+from shopsim_env.dialogue.wording import ModelWording, Worded
+from shopsim_env.errors import EpisodeError, SimulatorError, TraceError, UsageError
 from shopsim_env.recording import TracedEnv
 from shopsim_env.replay import replay, verify_file, verify_line
 from shopsim_env.shop.actions import AskShopper, Click, Search
@@ -252,6 +253,47 @@ def test_what_a_model_worded_is_in_the_trace_and_not_asked_again(release):
     assert verify_line(record.line(), 1, release) is None
     assert model.calls == asked
     assert read_record(record.line()) == record
+
+
+def test_a_wording_that_was_changed_or_added_is_a_difference(release):
+    record = recorded(
+        release,
+        AskShopper("要什么颜色？"),
+        interaction_mode="multi_turn",
+        shopper_wording=ModelWording(Parrot()),
+    )
+    (row,) = record.wordings
+    other = replace(record, wordings=[{**row, "raw": "谢谢，" + row["raw"]}])
+    assert verify_line(other.line(), 1, release).field == "observations"
+    unused = replace(record, wordings=[row, {**row, "request": "0" * 64}])
+    assert verify_line(unused.line(), 1, release).field == "wordings"
+    without = replace(record, wordings=[])
+    assert verify_line(without.line(), 1, release).field == "observations"
+
+
+class Whisper:
+    """Somebody's own wording, whose words no record holds."""
+
+    def word(self, draft):
+        return Worded(draft.text)
+
+
+def test_a_wording_that_no_trace_can_carry_is_refused(release):
+    with pytest.raises(UsageError) as caught:
+        TracedEnv(release, interaction_mode="multi_turn", shopper_wording=Whisper())
+    assert caught.value.code == "unrecordable_wording"
+
+
+@pytest.mark.parametrize("view", ["default", "without_searches"])
+def test_the_persona_view_is_recorded_and_replayed(release, view):
+    record = recorded(release, "search[毛毡]", persona_view=view)
+    assert record.environment["persona_view"] == view
+    assert verify_line(record.line(), 1, release) is None
+    other = {"default": "without_searches", "without_searches": "default"}[view]
+    swapped = replace(record, environment={**record.environment, "persona_view": other})
+    assert verify_line(swapped.line(), 1, release).field == "persona"
+    wrong = replace(record, environment={**record.environment, "persona_view": "all"})
+    assert verify_line(wrong.line(), 1, release).field == "environment"
 
 
 def test_the_reader_counts_lines(release, tmp_path: Path):

@@ -57,6 +57,19 @@ def test_plays_as_the_native_environment(env) -> None:
     assert env.observation_space.contains(observation)
 
 
+def test_the_persona_view_is_an_option() -> None:
+    with load_release() as release:
+        task = next(number for number, task in release.tasks.items() if task.has_persona)
+        made = gymnasium.make(ENV_ID, release=release, persona_view="without_searches")
+        observation, _ = made.reset(seed=1, options={"task_id": task})
+        native = ShopEnv(release, persona_view="without_searches").reset(task)
+        assert json.loads(observation["persona"]) == native.user_persona
+        assert native.user_persona != release.tasks[task].user_persona
+        made.close()
+    with pytest.raises(UsageError, match="persona_view"):
+        gymnasium.make(ENV_ID, persona_view="all")
+
+
 def test_a_win_is_told_by_info(env) -> None:
     with load_release() as release:
         task = next(iter(release.tasks))

@@ -12,7 +12,7 @@ from shopsim_env.errors import (
     UsageError,
 )
 from shopsim_env.pool import EnvPool
-from shopsim_env.shop.anchor import anchor_key
+from shopsim_env.shop.anchor import start_key
 from shopsim_env.shop.env import ShopEnv
 
 
@@ -33,10 +33,18 @@ def test_a_group_starts_identically(release, pool):
     assert (group.group_id, group.task_id, group.slots) == ("task-000003__group-000001", 3, (0, 1, 2))
     alone = ShopEnv(release).reset(3, seed=5)
     assert [member.start for member in group.members] == [alone] * 3
-    assert group.anchor == anchor_key(alone.observation_state)
+    assert group.anchor == start_key(alone.task_instruction, alone.user_persona, alone.observation_state)
     assert pool.free_slots == 1
     group.members[0].start.observation_state.clear()
     assert group.members[1].start == alone
+
+
+def test_the_anchor_of_a_group_tells_tasks_and_persona_views_apart(release, pool):
+    without = EnvPool(release, 1, persona_view="without_searches")
+    groups = [pool.reset_group(3, 1), pool.reset_group(8, 1), without.reset_group(3, 1)]
+    assert groups[0].members[0].start.user_persona != groups[2].members[0].start.user_persona
+    assert len({group.anchor for group in groups}) == 3
+    assert EnvPool(release, 1).reset_group(3, 1).anchor == groups[0].anchor
 
 
 def test_members_of_a_group_go_their_own_ways(pool):

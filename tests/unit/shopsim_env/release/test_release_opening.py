@@ -15,6 +15,7 @@ from shopsim_env.errors import ReleaseError, TaskError, UnknownTaskError, UsageE
 from shopsim_env.release import load_release
 from shopsim_env.release.layout import LOGICAL_PARTS, visibility
 from shopsim_env.release.manifest import manifest_bytes, read_manifest, release_id
+from shopsim_env.release.opening import open_staged
 from shopsim_env.release.verify import has_receipt, receipt_path, verify_files
 
 CANARIES = (
@@ -60,6 +61,37 @@ def test_tasks_products_splits_and_goals(small_release: Path) -> None:
         assert release.manifest["counts"]["inactive_tasks"] == 1
         assert release.search("营地灯").hits[0].asin == "700000000001"
         assert set(release.metrics["search_baseline"]) == {"source/standard_eval", "project/test"}
+
+
+def test_witnesses(small_release: Path) -> None:
+    with load_release(small_release) as release:
+        private = release.private()
+        lost, won = private.witness(0, "persona"), private.witness(2, "standard")
+        assert (lost.reason, lost.actions, lost.grades[:1]) == ("option_missing", (), ("W2",))
+        assert (won.reason, won.found_by) == ("", "text")
+        assert won.actions == (
+            "search[想要防水的露营帐篷，预算40元以内]",
+            "click[700000000003]",
+            "click[颜色分类=雾蓝]",
+            "click[buy now]",
+        )
+        assert private.witness(2, "persona") == won, "both modes show a standard task alike"
+        assert [witness.task_id for witness in private.witnesses()] == [0, 0, 2, 3]
+        assert release.metrics["witnesses"]["all"]["persona"]["reasons"] == {"option_missing": 1}
+        for task_id, mode in ((1, "standard"), (2, "paper"), (99, "persona")):
+            with pytest.raises(UnknownTaskError, match="no witness"):
+                private.witness(task_id, mode)
+
+
+def test_staged_parts_open_without_a_manifest(copy: Path) -> None:
+    for name in ("manifest.json", "metrics.json", "private/witnesses.jsonl"):
+        (copy / name).unlink()
+    release = open_staged(copy)
+    assert list(release.tasks) == [0, 2, 3]
+    assert release.search("营地灯").hits[0].asin == release.private().goal(0).product.asin
+    with pytest.raises(ReleaseError, match=r"witnesses\.jsonl"):
+        release.private().witness(0, "persona")
+    release.close()
 
 
 def test_unknown_and_excluded_tasks_are_typed_errors(small_release: Path) -> None:

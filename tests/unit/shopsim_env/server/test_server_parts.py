@@ -277,3 +277,36 @@ def test_the_document_has_every_operation_with_an_example():
 )
 def test_the_action_in_the_output_of_a_model(response, action):
     assert one_action(response) == action
+
+
+def read_parts(*messages: dict, **more: str) -> object:
+    """What a body in these parts is read as."""
+    waiting = [{"type": "http.request", **message} for message in messages]
+
+    async def receive() -> dict:
+        return waiting.pop(0)
+
+    kind = {b"content-type": b"application/json"}
+    kind |= {name.replace("_", "-").encode(): value.encode() for name, value in more.items()}
+    return asyncio.run(Bodies().read(receive, kind))
+
+
+def test_bodies_come_in_parts():
+    assert read_parts({"body": b'{"a"', "more_body": True}, {"body": b":1}"}) == {"a": 1}
+    half = {"body": b" " * 40_000, "more_body": True}
+    assert code_of(read_parts, half, half) == "body_too_large"
+    assert code_of(read_parts, {"body": b" " * 70_000}) == "body_too_large"
+    assert code_of(read_parts, half, {"type": "http.disconnect"}) == "invalid_json"
+
+
+def test_headers_are_checked_before_the_body():
+    def refused(**more: str) -> str:
+        with pytest.raises(ProblemError) as caught:
+            read_parts(**more)
+        return caught.value.code
+
+    assert refused(content_length="65537") == "body_too_large"
+    assert refused(content_length="x") == "body_too_large"
+    assert refused(content_encoding="gzip") == "unsupported_encoding"
+    assert refused(content_type="text/plain") == "unsupported_media_type"
+    assert refused(content_type="application/json; charset=gbk") == "unsupported_media_type"

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from shop_world import LAMP, SmallRelease
+from shop_world import LAMP, PERSONA, SmallRelease
 
 from shopsim_env.canonical import compact_json
 from shopsim_env.errors import ObservationError, SimulatorError, UsageError
@@ -27,7 +27,7 @@ def test_the_four_scenarios(release, task_mode, interaction_mode):
     start = env.reset(3)
     multi = interaction_mode == "multi_turn"
     assert (start.task_mode, start.interaction_mode) == (task_mode, interaction_mode)
-    assert start.user_persona == ({"地区信息": {"省份": "浙江"}} if task_mode == "persona" else {})
+    assert start.user_persona == (PERSONA if task_mode == "persona" else {})
     if multi:
         assert "台灯" in start.task_instruction
         assert not any(text in start.task_instruction for text in (*PRIVATE.values(), "星野", "便携"))

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from shop_world import LAMP, PLAIN, PLAIN_RECORD, SmallRelease
+from shop_world import LAMP, PERSONA, PLAIN, PLAIN_RECORD, SmallRelease
 
 from shopsim_env.errors import EpisodeError, SearchIndexError, TaskError, UnknownTaskError, UsageError
 from shopsim_env.shop.actions import AskShopper, Click, Search
@@ -26,7 +26,7 @@ LAMP_PATH = ("search[星野台灯]", f"click[{LAMP}]")
 def test_reset_shows_the_simple_text_and_the_persona(env):
     start = env.reset(3)
     assert start.task_instruction == "找个星野便携台灯"
-    assert start.user_persona == {"地区信息": {"省份": "浙江"}}
+    assert start.user_persona == PERSONA
     assert start.observation == "页面：搜索首页\n\n页面能力：\n- 支持商品搜索\n"
     assert start.observation_state["page_type"] == "search_home"
     assert (start.task_id, start.task_mode, start.interaction_mode) == (3, "persona", "single_turn")

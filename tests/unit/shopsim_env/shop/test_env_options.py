@@ -3,7 +3,8 @@
 import pytest
 from shop_world import LAMP, LAMP_RECORD
 
-from shopsim_env.errors import ObservationError
+from shopsim_env.errors import ObservationError, UsageError
+from shopsim_env.pool import EnvPool
 from shopsim_env.shop.anchor import anchor_key
 from shopsim_env.shop.env import ShopEnv
 from shopsim_env.shop.render import render_observation_state
@@ -50,6 +51,7 @@ def test_options_build_an_equal_environment(release):
         "page_size": 3,
         "observation_style": "compact",
         "max_invalid": 2,
+        "persona_view": "default",
     }
     assert ShopEnv(release, **env.options).options == env.options
 
@@ -134,3 +136,32 @@ def test_anchor_key_forgets_how_a_page_was_reached(release):
     assert second != first
     assert anchor_key(env.step("click[< prev]").observation_state) == first
     assert anchor_key(env.step("click[back to search]").observation_state) == start
+
+
+def test_a_persona_without_searches(release):
+    usual = ShopEnv(release).reset(3)
+    fewer = ShopEnv(release, persona_view="without_searches").reset(3)
+    assert usual.user_persona == {
+        "地区信息": {"省份": "浙江"},
+        "行为特征": {"近期搜索": ["星野台灯"], "偏好": ["简约"]},
+    }
+    assert fewer.user_persona == {"地区信息": {"省份": "浙江"}, "行为特征": {"偏好": ["简约"]}}
+    assert (fewer.task_instruction, fewer.observation) == (usual.task_instruction, usual.observation)
+    fewer.user_persona.clear()
+    assert ShopEnv(release, persona_view="without_searches").reset(3).user_persona
+    assert ShopEnv(release, persona_view="without_searches", task_mode="standard").reset(3).user_persona == {}
+    assert ShopEnv(release, persona_view="without_searches").reset(7).user_persona == {}
+
+
+@pytest.mark.parametrize("wrong", ["", "all", None, ["default"], 1])
+def test_another_persona_view_is_wrong_use(release, wrong):
+    with pytest.raises(UsageError, match="persona_view: expected one of"):
+        ShopEnv(release, persona_view=wrong)
+    with pytest.raises(UsageError, match="persona_view"):
+        EnvPool(release, 1, persona_view=wrong)
+
+
+@pytest.mark.parametrize("wrong", ["", None, ["single_turn"]])
+def test_another_interaction_mode_is_wrong_use(release, wrong):
+    with pytest.raises(UsageError, match="interaction_mode: expected one of"):
+        ShopEnv(release, interaction_mode=wrong)

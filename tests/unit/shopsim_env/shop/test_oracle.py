@@ -1,3 +1,4 @@
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -8,6 +9,7 @@ from shopsim_env.errors import UsageError
 from shopsim_env.private import Goal
 from shopsim_env.shop.env import ShopEnv
 from shopsim_env.shop.oracle import plan_options, solve, solve_any
+from shopsim_env.shop.pages import offered_axes
 
 
 @pytest.fixture
@@ -105,3 +107,22 @@ def test_plan_chooses_on_offered_axes_only():
 def test_paper_rule_accepts_what_the_published_rule_accepts():
     assert plan_options(goal(LAMP, "沙色 标准版")).reason == "option_missing"
     assert plan_options(goal(LAMP, "沙色 标准版"), rule="paper").reason == ""
+
+
+def test_a_value_that_two_axes_offer_is_tried_on_both():
+    """Red costs 90 as a colour and nothing of its own as a trim; only the second keeps the ceiling."""
+    record = {
+        "asin": "1",
+        "title": "灯",
+        "pricing": [30.0, 90.0],
+        "customization_options": {
+            "颜色": [{"value": "红", "price": 90}, {"value": "蓝", "price": 30}],
+            "饰边": [{"value": "红"}, {"value": "白"}],
+        },
+    }
+    wanted = replace(goal(LAMP, "红", upper="50"), product=Product.from_record(record))
+    plan = plan_options(wanted)
+    axes = [axis.name for axis in offered_axes(wanted.product)]
+    chosen = dict(zip(axes, plan.chosen, strict=True))
+    assert (chosen, plan.reason) == ({"颜色": 1, "饰边": 0}, "")
+    assert plan_options(replace(wanted, budget_upper=Decimal(20))).reason == "over_budget"

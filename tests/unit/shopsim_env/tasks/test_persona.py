@@ -64,6 +64,18 @@ def test_moments_are_dropped_under_any_key_but_other_texts_with_digits_stay() ->
     assert project_persona(raw, ASIN) == {"区间": "25-34", "时区": "UTC+8, "}
 
 
+def test_reasons_are_dropped_under_any_name() -> None:
+    raw = {
+        "推理过程": "a",
+        "推荐理由": {"x": "b"},
+        "判断依据": ["c"],
+        "原因": "d",
+        "Reasoning": "e",
+        "偏好": "简约",
+    }
+    assert project_persona({**raw, "Reasoning": "e", "偏好": "简约"}, ASIN) == {"偏好": "简约"}
+
+
 def test_a_leak_across_entries_is_refused_without_showing_the_id() -> None:
     with pytest.raises(TaskError, match="still holds the product id") as caught:
         project_persona({"a": [12, 34]}, "12,34")

@@ -1,0 +1,93 @@
+"""Memories of finished work: with what code, tools, settings and inputs a result came about.
+
+A result is taken again only when every one of them has the digest that was noted then; there are no times
+and no guesses. What a memory cannot prove unchanged is done again. No Dagster here.
+"""
+
+import json
+import os
+import platform
+import sqlite3
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pipelines.errors import ArtifactError
+from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.reads import Reads
+from shopsim_env.canonical import compact_json, pretty_json, sha256_text
+
+
+@cache
+def tools_sha256() -> str:
+    """SHA-256 over Python, SQLite, machine type and every installed package with its version."""
+    folders = {Path(entry) for entry in sys.path if entry}
+    packages = {path.name for folder in folders for path in folder.glob("*.dist-info")}
+    versions = [platform.python_version(), sqlite3.sqlite_version, platform.machine()]
+    return sha256_text(compact_json([*versions, *sorted(packages)]))
+
+
+class Memos:
+    """Memories of one data set, each in `meta/memo/NAME.json` below the artifact store.
+
+    Args:
+        store: Whose artifacts the results depend on.
+        settings: Present digest of every setting.
+        outside: Present digest of an outer input, by its name.
+    """
+
+    def __init__(
+        self, store: ArtifactStore, settings: Mapping[str, str], outside: Callable[[str], str]
+    ) -> None:
+        self._folder = store.root / "meta" / "memo"
+        self._store, self._settings, self._outside = store, settings, outside
+
+    def recall(self, name: str, recipe: str) -> dict[str, Any] | None:
+        """The result that was kept for `name`, if nothing that it depends on has changed; else None.
+
+        Args:
+            name: Asset or check.
+            recipe: SHA-256 of the code that would do the work now.
+        """
+        path = self._path(name)
+        if not path.is_file():
+            return None
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if (kept["recipe"], kept["tools"]) != (recipe, tools_sha256()):
+            return None
+        reads = Reads(**kept["reads"])
+        return dict(kept["result"]) if self._holds(reads) else None
+
+    def keep(self, name: str, recipe: str, reads: Reads, result: Mapping[str, Any]) -> None:
+        """Notes a result together with what it came from, unless that has changed while the work went on."""
+        if not self._holds(reads):
+            return
+        value = {"recipe": recipe, "tools": tools_sha256(), "reads": asdict(reads), "result": dict(result)}
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(pretty_json(value), encoding="utf-8")
+        temporary.replace(path)
+
+    def forget(self, name: str) -> None:
+        """Takes a memory away: its result does not hold any more."""
+        self._path(name).unlink(missing_ok=True)
+
+    def _holds(self, reads: Reads) -> bool:
+        return (
+            all(self._settings.get(name) == digest for name, digest in reads.settings.items())
+            and all(self._present(name) == digest for name, digest in reads.artifacts.items())
+            and all(self._outside(name) == digest for name, digest in reads.outside.items())
+        )
+
+    def _present(self, asset: str) -> str | None:
+        try:
+            return self._store.describe(asset).sha256
+        except ArtifactError:
+            return None
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name.replace('/', '.')}.json"

@@ -1,0 +1,201 @@
+"""A build does again exactly what has changed: by input, setting, code or damage; and says so."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from builds import config, small_records, write_config, write_records
+from places import ROOT
+
+from assets.release import PARENTS
+from pipelines.build import BuildReport, run_build
+
+CONFIG = """
+name = "small"
+archive = "{archive}"
+tagger = "{tagger}"
+runtime_regex_task_ids = "all"
+[project_splits]
+seed = {seed}
+[expected]
+products = {products}
+[baseline]
+splits = ["source/standard_eval"]
+floor_full = {floor}
+"""
+EVERYTHING = {*PARENTS, "release"}
+
+
+class Shop:
+    """One folder with an archive, a configuration and what builds leave."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.archive = folder / "raw.json.gz"
+
+    def build(
+        self,
+        *,
+        seed: int = 1,
+        floor: float = 0.0,
+        tagger: str = "rjieba",
+        products: int = 8,
+        rerun: bool = False,
+    ) -> BuildReport:
+        values: dict[str, Any] = {"seed": seed, "floor": floor, "tagger": tagger, "products": products}
+        text = CONFIG.format(archive=self.archive, **values)
+        configs = write_config(self.folder / "configs", "small", text)
+        fields: dict[str, Any] = {"configs_root": configs, "runtime_regex_all": False, "rerun": rerun}
+        with dg.DagsterInstance.ephemeral() as instance:
+            return run_build(config(self.folder, **fields), instance=instance)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    write_records(folder / "raw.json.gz")
+    report = Shop(folder).build()
+    assert report.ok, report.problems
+    assert not any(stage.unchanged for stage in report.stages)
+    return folder
+
+
+@pytest.fixture
+def shop(built: Path, tmp_path: Path) -> Shop:
+    shutil.copytree(built, tmp_path / "shop", symlinks=True)
+    return Shop(tmp_path / "shop")
+
+
+def redone(report: BuildReport) -> set[str]:
+    assert report.ok, report.problems
+    assert {stage.asset for stage in report.stages} == EVERYTHING
+    return {stage.asset for stage in report.stages if not stage.unchanged}
+
+
+def test_nothing_changed_nothing_done(shop: Shop) -> None:
+    before = {path: path.stat().st_ino for path in shop.folder.rglob("*") if path.is_file()}
+    report = shop.build()
+    assert redone(report) == set()
+    assert report.checks_unchanged == report.checks_passed
+    after = {path: path.stat().st_ino for path in before}
+    # Moved with the folder, the archive has its name and content, and that is all that counts.
+    changed = {path.name for path in before if after[path] != before[path]}
+    assert changed <= {"small.toml", ".lock"} | {
+        path.name for path in shop.folder.rglob("meta/*.checks.json")
+    }
+
+
+def test_rerun_does_everything_again_with_the_same_result(shop: Shop) -> None:
+    first = shop.build()
+    report = shop.build(rerun=True)
+    assert redone(report) == EVERYTHING
+    assert report.checks_unchanged == 0
+    assert (report.release_id, report.release) == (first.release_id, first.release)
+
+
+def test_a_setting_reaches_those_that_read_it(shop: Shop) -> None:
+    """The seed is written into the split manifest, so its readers follow; their siblings do not."""
+    parts = {"split/train", "split/val", "split/test"}
+    assert redone(shop.build(seed=2)) == {"persona_splits", *parts, "search_baseline", "release"}
+
+
+def test_equal_bytes_end_a_change(shop: Shop) -> None:
+    """The floor is among the settings of the baseline, whose bytes do not depend on it."""
+    report = shop.build(floor=0.1)
+    assert redone(report) == {"search_baseline"}
+    assert report.checks_unchanged < report.checks_passed, "the check of the floor ran again"
+
+
+def test_a_passed_check_does_not_vouch_for_other_settings(shop: Shop) -> None:
+    for _ in range(2):
+        report = shop.build(products=9)
+        assert not report.ok
+        assert "archive_counts_expected: products: expected 9, found 8" in report.problems[0]
+
+
+def test_another_tagger_reaches_the_nouns_alone(shop: Shop) -> None:
+    assert redone(shop.build(tagger="literal")) == {"title_nouns", "release"}
+
+
+def test_a_changed_archive_stops_where_bytes_are_equal(shop: Shop) -> None:
+    """A title is in neither task ids nor exclusions: what reads only those stays."""
+    records = small_records()
+    records[4]["title"] += " 加厚"
+    write_records(shop.archive, records)
+    assert EVERYTHING - redone(shop.build()) == {"source_splits"}
+
+
+@pytest.mark.parametrize("asset", ["title_nouns", "split/val"])
+def test_a_damaged_artifact_is_written_again(shop: Shop, asset: str) -> None:
+    root = shop.folder / "artifacts" / "small"
+    described = json.loads((root / "meta" / f"{asset}.json").read_text(encoding="utf-8"))
+    path = root / described["path"]
+    path.write_bytes(path.read_bytes()[:-1])
+    assert redone(shop.build()) == {asset}
+    assert len(path.read_bytes()) == described["bytes"]
+
+
+def test_a_damaged_release_is_no_unchanged_one(shop: Shop) -> None:
+    current = shop.folder / "releases" / "small" / "current"
+    (current / "splits.json").write_text("{}")
+    report = shop.build()
+    assert not report.ok
+    assert "splits.json" in report.problems[0]
+    shutil.rmtree(current.resolve())
+    assert redone(shop.build()) == {"release"}
+
+
+RECIPES = """
+import json
+from assets._recipe import recipe
+from assets.checks.blocking import REQUIRED
+FUNCTIONS = {
+    "catalog": ["raw_products", "task_ids", "price_axis_exclusions"],
+    "annotations": ["price_annotations"],
+    "cleaned": ["cleaned_v2", "source_splits", "clean_manifest", "title_nouns"],
+    "splits": ["splits"],
+    "search": ["search_index", "search_arrays", "search_baseline"],
+    "release": ["release"],
+    "checks.cleaned": ["every_title_tagged", "manifest_matches_archive"],
+}
+pairs = [(home, name) for home, names in FUNCTIONS.items() for name in names]
+print(json.dumps({name: recipe(f"assets.{home}", name) for home, name in pairs}))
+"""
+
+
+def recipes(code: Path) -> dict[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", RECIPES],
+        cwd=code,
+        env={**os.environ, "PYTHONPATH": str(code)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(json.loads(done.stdout))
+
+
+def test_a_changed_module_reaches_those_that_use_it(tmp_path: Path) -> None:
+    """A copy of the code is edited: the stage of the nouns, and an asset module next to one asset of it."""
+    code = tmp_path / "code"
+    for name in ("assets", "pipelines", "shopsim_env"):
+        ignored = shutil.ignore_patterns("__pycache__", "sample_release")
+        shutil.copytree(ROOT / name, code / name, ignore=ignored)
+    before = recipes(code)
+    edits = {
+        "pipelines/stages/nouns.py": "# an edit\n",
+        "assets/splits.py": "\n\ndef unused() -> None:\n    pass\n",
+        "assets/search.py": "\nFTS_COLUMNS += ()\n",
+    }
+    for name, text in edits.items():
+        with (code / name).open("a", encoding="utf-8") as stream:
+            stream.write(text)
+    after = recipes(code)
+    changed = {name for name, digest in before.items() if after[name] != digest}
+    assert changed == {"title_nouns", "every_title_tagged", "release", "search_index"}
