@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import platform
-import random
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ from shopsim_env.runs.rows import load_line
 from shopsim_env.runs.select import Wish, chosen
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from run_folders import line, made_up
+from run_folders import line, many
 
 
 def main() -> int:
@@ -58,18 +57,14 @@ def ask(index: RunIndex, path: Path) -> None:
     report("one episode", lambda: load_line(index.line(rows[len(rows) // 2])))
     report("compared with itself", lambda: compared(rows, rows))
     with path.open("ab") as stream:
-        draw = random.Random(2)
-        stream.writelines(line(made_up(10**6 + number, 0, "0" * 64, draw)) for number in range(10))
+        stream.writelines(line(record) for record in many(10, first=10**6))
     report("ten more episodes", lambda: index.advance(60))
     report("nothing new", lambda: index.advance(60))
 
 
 def write(path: Path, count: int) -> None:
-    """A file of made-up episodes, four samples a task."""
-    draw = random.Random(1)
     with path.open("wb") as stream:
-        for number in range(count):
-            stream.write(line(made_up(number // 4, number % 4, "0" * 64, draw)))
+        stream.writelines(line(record) for record in many(count))
 
 
 def parse_all(path: Path) -> None:

@@ -153,10 +153,13 @@ def made_up(task_id: int, sample_id: int, release: str, draw: random.Random) -> 
     }
 
 
-def many(count: int, release: str = "0" * 64, seed: int = 1, samples: int = 4) -> Iterator[dict[str, Any]]:
+def many(
+    count: int, release: str = "0" * 64, seed: int = 1, samples: int = 4, first: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Made-up episodes, `samples` a task from task `first` on."""
     draw = random.Random(seed)  # noqa: S311
     for number in range(count):
-        yield made_up(number // samples, number % samples, release, draw)
+        yield made_up(first + number // samples, number % samples, release, draw)
 
 
 def line(record: dict[str, Any]) -> bytes:
