@@ -58,7 +58,7 @@ def _of_episode(record: dict[str, Any]) -> dict[str, Any]:
         "persona": table(reset.get("user_persona")),
         "steps": steps,
         "final": {
-            "observation": last.get("observation"),
+            "observation": text(last.get("observation")) or None,
             "state": table(last.get("observation_state")) or None,
             "equal": None,
             "reward": number(final.get("reward")),

@@ -144,7 +144,9 @@ class Replays:
             return None
 
     def _kept(self, what: Any, run: str, index: RunIndex, make: Any) -> Any:
-        key = (what, run, id(index), index.version)
+        # Of a file that is still read, figures are made anew when there are twice as many episodes.
+        version = index.version if index.done else (index.generation, -len(index.rows).bit_length())
+        key = (what, run, id(index), version)
         answer = self._answers.get(key)
         if answer is None:
             answer = make()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from builds import build, record, small_records, task, write_records
-from run_folders import episode, failed, many, stubborn, write_run
+from run_folders import episode, failed, line, many, stubborn, write_run
 from servers import ADMIN, ServerProcess
 
 from shopsim_env import ShopEnv, load_release
@@ -215,7 +215,9 @@ def test_tasks_are_searched_filtered_and_drawn(visit):
     page.wait_for_function("() => document.querySelectorAll('#tasks option').length === 1")
     page.fill("#find", "")
     page.select_option("#persona", "yes")
-    page.wait_for_function("() => document.querySelector('#tasks').textContent === '0 · with persona'")
+    page.wait_for_function(
+        "() => document.querySelector('#tasks').textContent.startsWith('0 · with persona')"
+    )
     page.select_option("#persona", "")
     page.select_option("#split", "source/standard_eval")
     page.click("#draw")
@@ -371,6 +373,38 @@ def test_a_run_that_is_not_there_says_so(visit):
     seen(page, "unknown_run")
     page.click("button:has-text('All runs')")
     seen(page, "runs and trace files")
+
+
+def test_a_server_with_a_token_asks_for_it(visit, evil_release, browser):
+    token = "of-the-tests-a-token"  # noqa: S105
+    with ServerProcess(evil_release, SHOPSIM_TOKEN=token) as guarded:
+        context = browser.new_context(locale="en-US")
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{guarded.port}/debug-ui")
+        seen(page, "unauthorized")
+        page.fill("input[type=password]", token)
+        page.keyboard.press("Enter")
+        begin(page, 2)
+        page.reload()
+        seen(page, "Task 2")
+        context.close()
+
+
+def test_a_run_that_grows_is_followed_without_losing_what_is_typed(visit, runs):
+    growing = runs / "growing.jsonl"
+    records = [line(one) for one in many(3)]
+    growing.write_bytes(records[0])
+    page = visit("replay-ui")
+    page.click("button:has-text('growing')")
+    seen(page, "1 episodes")
+    page.locator("#follow").check()
+    page.fill("#find", "task-0000")
+    with growing.open("ab") as stream:
+        stream.write(records[1] + records[2])
+    seen(page, "3 episodes")
+    assert page.input_value("#find") == "task-0000"
+    assert page.evaluate("document.activeElement.id") == "find"
+    growing.unlink()
 
 
 ACCESS = """() => {

@@ -8,11 +8,12 @@ from typing import Any
 import builds
 import pytest
 from run_folders import episode, failed, line, many, stubborn, write_run
-from servers import ADMIN, ServerProcess, serve_here
+from servers import ADMIN, ServerProcess, call, serve_here
 
 from shopsim_env import load_release
 from shopsim_env.cli import main
 from shopsim_env.recording import TracedEnv
+from shopsim_env.runs.folder import RunRoot
 from shopsim_env.server.replays import Replays
 from shopsim_env.trace import TraceWriter
 
@@ -328,8 +329,6 @@ def test_pages_need_no_token_but_everything_else_does(small_release, runs):
 
 def test_a_server_without_runs_and_one_with_a_wrong_folder(small_release, capsys):
     def play(port: int) -> None:
-        from servers import call
-
         assert ok(call(port, "GET", f"{API}/runs")) | {"release": ""} == {
             "configured": False,
             "release": "",
@@ -343,11 +342,42 @@ def test_a_server_without_runs_and_one_with_a_wrong_folder(small_release, capsys
     assert "runs_unusable" in capsys.readouterr().err
 
 
+class Here:
+    """The server of `serve_here`, called like a `ServerProcess`."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def call(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        return call(self.port, method, path, body, **more)
+
+
+def test_the_same_in_this_process(small_release, runs, monkeypatch):
+    """Once more where coverage sees it."""
+    monkeypatch.setenv("SHOPSIM_ADMIN_TOKEN", ADMIN)
+
+    def play(port: int) -> None:
+        server = Here(port)
+        for test in (
+            test_a_run_with_its_figures,
+            test_episodes_by_page_and_filter,
+            test_an_episode_with_messages_of_a_model,
+            test_a_plain_trace_is_played_again_and_compared,
+            test_evidence_is_for_the_admin_and_after_the_end,
+            test_two_runs_side_by_side,
+            test_evidence_of_a_lease,
+            test_tasks_by_persona_and_digits,
+        ):
+            test(server)
+        test_plain_traces_that_cannot_be_played_say_why(server, runs)
+        test_pages_come_with_strict_headers_and_are_not_sent_twice(server, "/ui/icon.svg", "image/svg+xml")
+
+    assert serve_here(play, "--release", str(small_release), "--runs", str(runs)) == 0
+
+
 def test_only_some_runs_stay_in_memory(small_release, tmp_path):
     for number in range(10):
         write_run(tmp_path / f"run-{number}", many(2))
-    from shopsim_env.runs.folder import RunRoot
-
     with load_release(small_release) as release:
         replays = Replays(RunRoot(tmp_path), release)
         found = [run["id"] for run in replays.runs()["runs"]]

@@ -4,7 +4,7 @@ import { Refusal, block, byId, call, copyButton, fold, foreign, h, hasToken, jso
 import { asCall, canonical, readTyped, toolCall } from "./actions.js";
 import { comparison, result } from "./evidence.js";
 
-const OPTIONS = ["task_mode", "interaction_mode", "option_match", "observation_style"];
+const OPTIONS = ["task_mode", "interaction_mode", "option_match", "observation_style", "persona_view"];
 const PAGE = 100;
 const MOST_ACTIONS = 1000;
 const view = { about: null, health: null, tasks: null, offset: 0, episode: null, answer: null, turns: [], evidence: null, trouble: null, busy: false, digest: "" };
@@ -52,6 +52,7 @@ function drawChoices() {
     task_mode: view.about.task_modes.map((name) => [name, known("task_mode", name)]),
     interaction_mode: Object.entries(view.about.interaction_modes).map(([name, limit]) => [name, `${known("interaction_mode", name)} (${limit})`]),
     option_match: view.about.option_match.map((name) => [name, known("option_match", name)]),
+    persona_view: ["default", "without_searches"].map((name) => [name, known("persona_view", name)]),
     observation_style: ["full", "compact"].map((name) => [name, known("observation_style", name)]),
   };
   for (const [id, rows] of Object.entries(choices)) {
@@ -141,7 +142,8 @@ async function shown() {
   ownHash = `#${encodeURIComponent(JSON.stringify({ task_id: view.episode.task_id, seed: view.seed, ...view.options, actions: view.turns.map((turn) => turn.action) }))}`;
   history.replaceState(null, "", ownHash);
   draw();
-  await refreshHealth();
+  // Not waited for: the next action may come now.
+  guarded(refreshHealth);
 }
 
 // --- drawing -------------------------------------------------------------------------------------------------------

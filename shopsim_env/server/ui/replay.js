@@ -6,6 +6,7 @@ import { bars } from "./charts.js";
 import { card, comparison, result } from "./evidence.js";
 
 const PAGE = 50;
+const MOST_RUNS = 500;
 const POLL_MS = 400;
 const FOLLOW_MS = 3000;
 const WISHES = { find: "", status: "", reason: "", success: "", sort: "task", order: "up", offset: 0 };
@@ -36,31 +37,31 @@ async function load() {
   const mine = ++turn;
   clearTimeout(timer);
   place = readPlace();
-  view.trouble = null;
+  let found;
   try {
-    if (!view.runs || !place.run) view.runs = await api("runs", {});
-    if (place.run && place.episode) await loadEpisode();
-    else if (place.run && place.against) view.compare = await api("compare", { first: place.run, second: place.against, offset: place.offset, limit: PAGE });
-    else if (place.run) await loadRun();
+    found = { trouble: null, ...await fetchPlace(place) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    view.trouble = error;
+    found = { trouble: error };
   }
-  if (mine !== turn) return;
-  draw();
+  if (mine !== turn) return; // somebody went on meanwhile
+  Object.assign(view, found);
+  draw(false);
   wait();
 }
 
-async function loadRun() {
-  view.run = await api("run", { run: place.run });
-  view.episodes = await api("episodes", { run: place.run, limit: PAGE, ...wishes() });
-}
-
-async function loadEpisode() {
-  const same = view.episode && view.episode.key === `${place.run} ${place.episode}`;
-  if (same) return;
-  view.evidence = null;
-  view.episode = { key: `${place.run} ${place.episode}`, ...await api("episode", { run: place.run, episode: place.episode }) };
+async function fetchPlace(here) {
+  const runs = !view.runs || !here.run ? await api("runs", {}) : view.runs;
+  if (!here.run) return { runs };
+  if (here.episode) {
+    const key = `${here.run} ${here.episode}`;
+    if (view.episode?.key === key) return { runs };
+    return { runs, evidence: null, episode: { key, ...await api("episode", { run: here.run, episode: here.episode }) } };
+  }
+  if (here.against) return { runs, compare: await api("compare", { first: here.run, second: here.against, offset: here.offset, limit: PAGE }) };
+  const run = await api("run", { run: here.run });
+  const wished = Object.fromEntries(Object.keys(WISHES).map((name) => [name, here[name]]));
+  return { runs, run, episodes: await api("episodes", { run: here.run, limit: PAGE, ...wished }) };
 }
 
 // While the index grows, and as long as somebody wants to follow a run that grows.
@@ -87,9 +88,10 @@ function runsView() {
     view.filter = field.value;
     const found = view.runs.runs.filter((run) => run.name.toLowerCase().includes(view.filter.trim().toLowerCase()));
     put(rows, found.length ? grid(w("runs.n", { n: found.length }), [{ head: w("name") }, { head: w("kind") }, { head: w("size"), number: true }, { head: w("changed") }],
-      found.slice(0, 500).map((run) => [
+      found.slice(0, MOST_RUNS).map((run) => [
         h("button", { type: "button", class: "link", on: { click: () => go({ run: run.id }) } }, foreign(run.name || ".")),
-        w(`kind.${run.kind}`), h("span", {}, size(Object.values(run.sizes).reduce((one, two) => one + two, 0))), when(run.modified)])) : h("p", {}, w("none")));
+        w(`kind.${run.kind}`), h("span", {}, size(Object.values(run.sizes).reduce((one, two) => one + two, 0))), when(run.modified)])) : h("p", {}, w("none")),
+    found.length > MOST_RUNS ? h("p", { class: "quiet" }, w("runs.first", { n: MOST_RUNS })) : null);
   };
   field.addEventListener("input", fillRows);
   fillRows();
@@ -155,7 +157,7 @@ function facts(run) {
 }
 
 function chosenFrom(name, word, options) {
-  const select = h("select", { on: { change: () => inRun({ [name]: select.value, offset: 0 }) } }, options.map(([value, text]) => option(value, text)));
+  const select = h("select", { id: `wish_${name}`, on: { change: () => inRun({ [name]: select.value, offset: 0 }) } }, options.map(([value, text]) => option(value, text)));
   select.value = place[name];
   return h("label", { class: "field" }, h("span", {}, w(word)), select);
 }
@@ -196,8 +198,8 @@ function pager(total) {
 function runBar(run) {
   const others = view.runs.runs.filter((one) => one.id !== run.id);
   const select = h("select", { on: { change: () => { if (select.value) go({ run: run.id, against: select.value }); } } },
-    option("", w("compare.choose")), others.slice(0, 500).map((one) => option(one.id, one.name || ".")));
-  const follow = h("input", { type: "checkbox", on: { change: () => {
+    option("", w("compare.choose")), others.slice(0, MOST_RUNS).map((one) => option(one.id, one.name || ".")));
+  const follow = h("input", { type: "checkbox", id: "follow", on: { change: () => {
     view.follow = follow.checked;
     load();
   } } });
@@ -313,22 +315,32 @@ function compareView() {
 // --- drawing -----------------------------------------------------------------------------------------------------------------
 
 let drawnPlace = null;
+let drawnData = "";
 
-function draw() {
-  put(byId("trouble"), view.trouble ? [refused(view.trouble), place.run ? h("button", { type: "button", on: { click: () => go({}) } }, w("all.runs")) : null] : null);
+function draw(always = true) {
   const here = [place.run, place.episode, place.against].join(" ");
-  const focused = document.activeElement?.id;
+  const data = JSON.stringify([location.hash, view.run, view.episodes, view.compare, view.trouble?.message]);
+  // What is polled and has not changed is left alone: somebody may be reading it.
+  if (!always && here === drawnPlace && data === drawnData) return;
+  put(byId("trouble"), view.trouble ? [refused(view.trouble), place.run ? h("button", { type: "button", on: { click: () => go({}) } }, w("all.runs")) : null] : null);
+  const { id, value, tagName } = document.activeElement ?? {};
   if (view.trouble) put(byId("view"));
   else put(byId("view"), place.run && place.episode ? episodeView() : place.run && place.against ? compareView() : place.run ? runView() : runsView());
   if (here !== drawnPlace && drawnPlace !== null) byId("heading")?.focus();
-  else if (focused) byId(focused)?.focus();
+  else if (id && here === drawnPlace) {
+    const again = byId(id);
+    if (tagName === "INPUT" && again) again.value = value;
+    again?.focus();
+  }
   drawnPlace = here;
+  drawnData = data;
 }
 
 onRedraw(() => { if (view.runs || view.trouble) draw(); });
 window.addEventListener("hashchange", load);
 await start(() => {
   view.runs = view.evidence = null;
+  drawnData = "";
   load();
 });
 await load();
