@@ -35,6 +35,13 @@ def write_traces(release: Any, path: Path) -> None:
         env.reset(3)
         env.step("search[杯垫]")
         env.close()
+        # A task with a persona, whose full text, options and attributes are canaries.
+        env = TracedEnv(release, writer=writer)
+        env.reset(0)
+        env.step("search[营地灯]")
+        env.step("click[700000000001]")
+        env.terminate("action_limit")
+        env.close()
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +259,7 @@ def test_no_answer_without_the_admin_token_holds_a_goal(server):
             ok(server.call("GET", f"{API}/episode?run={run}&episode={row['episode_id']}")) for row in rows
         ]
     everything = json.dumps(texts, ensure_ascii=False)
+    assert "找一盏营地灯" in everything, "the task of the canaries was read"
     assert not [canary for canary in CANARIES if canary in everything]
 
 
