@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from annotating import KEY, KEY_NAME, settings_file
-from builds import CANARY_FULL, record, task, write_records
+from annotating import KEY, KEY_NAME, fast_settings, settings_file
+from builds import CANARY_FULL, config, record, task, write_records
 from llm_stub import LlmStub
 
+from pipelines.annotate import AnnotateReport, annotation_job, run_paid
+from pipelines.resources.workspace import WorkspaceResource
 from shopsim_env.cli import main
 
 
@@ -129,6 +131,7 @@ def test_a_run_that_leaves_something_unanswered_ends_with_one(
     ("more", "code"),
     [
         (["--max-requests", "0"], "config_error"),
+        (["--max-requests", "-1"], "config_error"),
         (["--workers", "0"], "config_error"),
         (["--import", "nothing.jsonl"], "import_missing"),
         (["--raw", "nothing.json"], "input_missing"),
@@ -147,6 +150,27 @@ def test_an_unknown_task_cannot_be_left_out(tmp_path: Path, capsys: pytest.Captu
     with LlmStub() as stub:
         assert main([*arguments(tmp_path, stub), "--runtime-regex-task-id", "99"]) == 1
     assert "unknown_fallback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("left", "named", "asked"),
+    [
+        ({"runtime_regex_task_ids": [1, 2]}, frozenset(), {0, 3}),
+        ({"runtime_regex_task_ids": [1, 2]}, frozenset({0}), {3}),
+        ({"runtime_regex_all": True}, frozenset(), set()),
+    ],
+)
+def test_what_the_data_set_leaves_to_the_parser_is_not_paid_for(
+    tmp_path: Path, left: dict[str, Any], named: frozenset[int], asked: set[int]
+) -> None:
+    raw = tmp_path / "raw.json.gz"
+    write_records(raw, persona_records(4))
+    work = WorkspaceResource(**config(tmp_path, raw=raw, **({"runtime_regex_all": False} | left))).open()
+    with LlmStub() as stub:
+        job = annotation_job(work, fast_settings(stub.base_url), named, None)
+        assert job.plan(job.read()).pending_simple == len(asked)
+        run_paid(job, AnnotateReport(job.plan(job.read())), lambda _report, _total: None)
+        assert {arrival.task_id for arrival in stub.log.arrivals} == asked
 
 
 def test_answers_survive_a_changed_archive_by_import(
