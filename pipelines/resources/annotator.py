@@ -134,7 +134,7 @@ class Annotator:
         fresh = answers.fresh
         with ThreadPoolExecutor(self._settings.workers, thread_name_prefix="annotate") as pool:
             for phase in PHASES:
-                waiting = pending(tasks, fresh, phase, skip)
+                waiting = pending(tasks, fresh, phase, skip, answers.expired)
                 allowed = len(waiting) if cap is None else max(0, cap - self.report.instructions)
                 self._ask_all(pool, waiting[:allowed], phase, fresh)
                 answers.valid.update(fresh)

@@ -69,6 +69,7 @@ def test_the_default_prints_the_plan_and_asks_nothing(
     out = capsys.readouterr().out
     assert "pending         simple 6, full 0; up to 6 full texts may follow" in out
     assert "to ask now      2 instructions, capped at 2" in out
+    assert "at most         12 instructions with the full texts that may follow" in out
     assert "nothing was asked" in out
     assert CANARY_FULL not in out
     assert not cache_of(tmp_path).exists()
@@ -80,7 +81,7 @@ def test_a_run_needs_the_confirmation(tmp_path: Path, capsys: pytest.CaptureFixt
         assert main([*arguments(tmp_path, stub), "--run", "--json"]) == 2
         assert stub.log.arrivals == []
     captured = capsys.readouterr()
-    assert "paid_api_unconfirmed: 6 instructions would be asked at http://127.0.0.1" in captured.err
+    assert "paid_api_unconfirmed: up to 12 instructions would be asked at http://127.0.0.1" in captured.err
 
 
 def test_a_confirmed_run_answers_everything_and_says_what_it_cost(
