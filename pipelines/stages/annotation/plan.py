@@ -120,14 +120,7 @@ def make_plan(
     fresh = answers.fresh
     simple, full = (pending(tasks, fresh, phase, skip, answers.expired) for phase in PHASES)
     possible = [task for task in simple if _may_need_full(task, fresh)]
-    first, second, more = (
-        [task.instruction_simple for task in simple],
-        [task.instruction for task in full],
-        [task.instruction for task in possible],
-    )
-    known = Effort.of((first + second)[:max_requests], _ANSWER_TOKENS, settings)
-    # Which of the full texts a cap leaves depends on the answers; the longest ones are the worst case.
-    worst = (first + sorted(second + more, key=len, reverse=True))[:max_requests]
+    known, most = _efforts(simple, full, possible, settings, max_requests)
     return Plan(
         tasks=len(tasks),
         resolved=sum(not missing_field(task, answers.valid) for task in tasks),
@@ -146,7 +139,25 @@ def make_plan(
         cost=known.cost,
         currency=settings.currency,
         minutes=known.minutes,
-        at_most=Effort.of(worst, settings.max_output_tokens, settings),
+        at_most=most,
+    )
+
+
+def _efforts(
+    simple: Sequence[PersonaTask],
+    full: Sequence[PersonaTask],
+    possible: Sequence[PersonaTask],
+    settings: AnnotationSettings,
+    cap: int | None,
+) -> tuple[Effort, Effort]:
+    """What the pending texts take, and the most that a run can take with the full texts of `possible`."""
+    first = [task.instruction_simple for task in simple]
+    second, more = ([task.instruction for task in some] for some in (full, possible))
+    # Which full texts a cap leaves depends on the answers; the longest ones are the worst case.
+    worst = first + sorted(second + more, key=len, reverse=True)
+    return (
+        Effort.of((first + second)[:cap], _ANSWER_TOKENS, settings),
+        Effort.of(worst[:cap], settings.max_output_tokens, settings),
     )
 
 
