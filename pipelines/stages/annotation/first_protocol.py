@@ -53,4 +53,4 @@ def translated(
         return None
     task = by_id.get(key[0])
     stated = {"kind": kind, "amount": fields.get("amount"), "evidence": fields.get("evidence")}
-    return {**record, "task_uid": record.get("task_uid", task and task.task_uid), "annotation": stated}
+    return {**record, "task_uid": record.get("task_uid") or (task and task.task_uid), "annotation": stated}

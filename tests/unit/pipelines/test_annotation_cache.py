@@ -321,7 +321,7 @@ def test_ceilings_of_the_first_format_are_taken_over(tmp_path: Path) -> None:
     flat |= flat.pop("annotation") | {"relation": "approximate", "amount": "40", "evidence": "40元左右"}
     records = [
         first(PRICED[0], "upper", 10, "10元", task_uid=PRICED[0].task_uid),
-        first(PRICED[1], "exact", 20, "20元"),
+        first(PRICED[1], "exact", 20, "20元", task_uid=None),
         first(PRICED[2], "range", 30, "30元"),
         flat,
     ]
