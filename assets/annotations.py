@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from assets._code_version import code_version
+from assets._failures import intended_failures
 from assets._inputs import audit_records, excluded_indices
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize, table
-from pipelines.resources.annotation_run import AnnotationJob
+from pipelines.errors import ConfigError
+from pipelines.resources.annotation_run import AnnotationJob, left_to_parser
 from pipelines.resources.annotator import RunReport
 from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.settings import FROM_CACHE
 from pipelines.stages.annotation.audit_file import audit_json, read_audit
 from pipelines.stages.annotation.drift import annotation_drift as find_drift
 from pipelines.stages.annotation.persona_tasks import PersonaTask, persona_tasks
@@ -34,7 +38,7 @@ class PaidRun(dg.Config):
     """Run config of `price_annotations`: without `confirm_paid_api` nothing is ever asked."""
 
     confirm_paid_api: bool = False
-    max_requests: int | None = None
+    max_requests: int | None = Field(default=None, ge=1)
 
 
 @dg.asset(
@@ -48,6 +52,8 @@ class PaidRun(dg.Config):
 def price_annotations(workspace: WorkspaceResource, config: PaidRun) -> dg.MaterializeResult:
     """One price ceiling per active persona task, each validated against the text it quotes."""
     work = workspace.open()
+    with intended_failures():
+        _refuse_unused(work, config)
 
     def write(path: Path) -> Facts:
         tasks = persona_tasks(
@@ -68,11 +74,22 @@ def price_annotations(workspace: WorkspaceResource, config: PaidRun) -> dg.Mater
     )
 
 
+def _refuse_unused(work: Workspace, config: PaidRun) -> None:
+    """A confirmation that could buy nothing: a recorded file takes the place of the cache."""
+    if config.confirm_paid_api and work.annotations is not None:
+        raise ConfigError(
+            f"data set {work.settings.name}: confirm_paid_api is set, but the annotations come from the "
+            f"recorded file {work.annotations.name}, so that nothing would be asked; set the workspace's "
+            f"annotations to {FROM_CACHE!r}, or leave the confirmation out",
+            code="paid_api_unused",
+        )
+
+
 def _audit(
     work: Workspace, tasks: list[PersonaTask], config: PaidRun
 ) -> tuple[list[AuditRecord], dict[str, Any]]:
     """Annotations of the recorded file, else of the cache; and what to show about where they come from."""
-    fallback = _fallback(work, tasks)
+    fallback = left_to_parser(work.settings.runtime_regex_task_ids, tasks)
     if work.annotations is not None:
         return read_audit(work.annotations, tasks, fallback), {"source": work.annotations.name}
     return _answered(work, tasks, fallback, config)
@@ -82,27 +99,32 @@ def _answered(
     work: Workspace, tasks: list[PersonaTask], fallback: frozenset[int], config: PaidRun
 ) -> tuple[list[AuditRecord], dict[str, Any]]:
     """Annotations from the cache of bought answers; with confirmation, missing ones are bought first."""
+    cap = work.annotation.max_requests if config.max_requests is None else config.max_requests
     job = AnnotationJob(
         settings=work.annotation,
         cache=work.answers,
         source_archive_sha256=read_report(work.store.path("raw_products")).archive_sha256,
         tasks=tasks,
         skip=fallback,
-        max_requests=config.max_requests or work.annotation.max_requests,
+        max_requests=cap,
     )
-    plan = job.plan(job.read())
-    numbers: dict[str, Any] = {"source": "cache", "plan": dg.MetadataValue.json(plan.as_dict())}
-    if config.confirm_paid_api and plan.requests:
-        with job.annotator(_log_progress) as annotator:
-            report = job.run(annotator)
-        numbers["paid_run"] = dg.MetadataValue.json(report.as_dict())
-    return resolve_all(tasks, job.read().valid, fallback), numbers
+    numbers: dict[str, Any] = {"source": "cache"}
+    # Plan and paid run are wanted most when something is missing and no artifact can carry them.
+    with intended_failures(numbers):
+        plan = job.plan(job.read())
+        numbers["plan"] = dg.MetadataValue.json(plan.as_dict())
+        if config.confirm_paid_api and plan.requests:
+            _buy(job, numbers)
+        return resolve_all(tasks, job.read().valid, fallback), numbers
 
 
-def _fallback(work: Workspace, tasks: list[PersonaTask]) -> frozenset[int]:
-    """Tasks whose budget is read at run time, by explicit decision."""
-    listed = work.settings.runtime_regex_task_ids
-    return frozenset(task.task_id for task in tasks) if listed == "all" else frozenset(listed)
+def _buy(job: AnnotationJob, numbers: dict[str, Any]) -> None:
+    """The paid run; its report joins `numbers` however it ends."""
+    with job.annotator(_log_progress) as annotator:
+        try:
+            job.run(annotator)
+        finally:
+            numbers["paid_run"] = dg.MetadataValue.json(annotator.report.as_dict())
 
 
 def _log_progress(report: RunReport, total: int) -> None:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pipelines.errors import ConfigError
-from pipelines.resources.annotation_run import AnnotationJob
+from pipelines.resources.annotation_run import AnnotationJob, left_to_parser
 from pipelines.resources.annotator import Progress, RunReport
 from pipelines.resources.workspace import Workspace
 from pipelines.settings import AnnotationSettings
@@ -55,8 +55,14 @@ def annotation_job(
 ) -> AnnotationJob:
     """The job for the archive of a workspace.
 
+    Args:
+        work: Archive, cache, and the tasks that the data set leaves to the run-time parser.
+        settings: Endpoint, limits, expiry.
+        skip: More tasks to leave to the run-time parser.
+        max_requests: Cap in instructions; None: that of the settings.
+
     Raises:
-        ConfigError: no archive there.
+        ConfigError: no archive there, or a cap below 1.
         DatasetError: the archive breaks a rule of the ingest.
     """
     if not work.archive.is_file():
@@ -66,7 +72,9 @@ def annotation_job(
             code="input_missing",
         )
     sha256, tasks = eligible_tasks(work)
-    return AnnotationJob(settings, work.answers, sha256, tasks, skip, max_requests or settings.max_requests)
+    left = left_to_parser(work.settings.runtime_regex_task_ids, tasks, skip)
+    cap = settings.max_requests if max_requests is None else max_requests
+    return AnnotationJob(settings, work.answers, sha256, tasks, left, cap)
 
 
 def eligible_tasks(work: Workspace) -> tuple[str, list[PersonaTask]]:

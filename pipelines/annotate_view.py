@@ -41,8 +41,17 @@ def plan_lines(plan: Plan, settings: AnnotationSettings) -> Iterator[str]:
     cap = "no cap" if plan.capped_at is None else f"capped at {plan.capped_at:,} instructions"
     yield f"to ask now      {plan.requests:,} instructions, {cap}, about {plan.minutes:g} minutes"
     yield (
-        f"tokens, at most {plan.input_tokens:,} in, {plan.output_tokens:,} out; "
+        f"                tokens about {plan.input_tokens:,} in, {plan.output_tokens:,} out; "
         f"cost {_cost(plan.cost, plan.currency)}"
+    )
+    most = plan.at_most
+    yield (
+        f"at most         {most.requests:,} instructions with the full texts that may follow, "
+        f"{most.minutes:g} minutes"
+    )
+    yield (
+        f"                tokens {most.input_tokens:,} in, {most.output_tokens:,} out; "
+        f"cost {_cost(most.cost, plan.currency)}; retries come on top"
     )
     yield f"endpoint        {settings.api_url}, model {settings.model}, prompt {PROMPT_SHA256[:12]}"
     yield (

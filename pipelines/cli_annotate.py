@@ -107,8 +107,8 @@ def _run(arguments: argparse.Namespace, job: Any, report: Any) -> None:
 
     if not arguments.confirm_paid_api:
         raise ConfigError(
-            f"{report.plan.requests} instructions would be asked at {job.settings.api_url}, which may cost "
-            "money; nothing was asked. Add --confirm-paid-api to agree.",
+            f"up to {report.plan.at_most.requests} instructions would be asked at {job.settings.api_url}, "
+            "which may cost money; nothing was asked. Add --confirm-paid-api to agree.",
             code="paid_api_unconfirmed",
         )
     # Being told to end is like Ctrl-C: what is in flight is stored first.

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
+from pipelines.errors import ConfigError
 from pipelines.resources.annotator import Annotator, Progress, RunReport
 from pipelines.resources.llm import ChatEndpoint, read_key
 from pipelines.settings import AnnotationSettings
@@ -16,6 +18,21 @@ from pipelines.stages.annotation.cache_file import CacheFile
 from pipelines.stages.annotation.importing import Imported, import_answers
 from pipelines.stages.annotation.persona_tasks import PersonaTask
 from pipelines.stages.annotation.plan import Plan, make_plan
+
+
+def left_to_parser(
+    listed: tuple[int, ...] | Literal["all"],
+    tasks: Sequence[PersonaTask],
+    named: frozenset[int] = frozenset(),
+) -> frozenset[int]:
+    """Tasks whose budget is read at run time by explicit decision: never asked, and no fault of a build.
+
+    Args:
+        listed: `runtime_regex_task_ids` of the data set.
+        tasks: Eligible persona tasks, which "all" means.
+        named: Ids of this call alone.
+    """
+    return named.union(task.task_id for task in tasks) if listed == "all" else named.union(listed)
 
 
 @dataclass(frozen=True)
@@ -28,7 +45,10 @@ class AnnotationJob:
         source_archive_sha256: Hash of the archive that the tasks are from.
         tasks: Eligible persona tasks.
         skip: Tasks left to the run-time parser.
-        max_requests: Cap in instructions; None: no cap.
+        max_requests: Cap in instructions, at least 1; None: no cap.
+
+    Raises:
+        ConfigError: a cap below 1.
     """
 
     settings: AnnotationSettings
@@ -37,6 +57,13 @@ class AnnotationJob:
     tasks: Sequence[PersonaTask]
     skip: frozenset[int] = field(default=frozenset())
     max_requests: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_requests is not None and self.max_requests < 1:
+            raise ConfigError(
+                f"max_requests: expected at least 1, or none for no cap, found {self.max_requests}; to ask "
+                "nothing, leave out the confirmation"
+            )
 
     @property
     def identity(self) -> Identity:

@@ -86,6 +86,7 @@ class Annotator:
         self._stop = threading.Event()
         self._mutex = threading.Lock()
         self._in_a_row = 0
+        self._completed = False
         self.report = RunReport(requests_per_minute=settings.requests_per_minute)
         self._pacer = Pacer(
             settings.requests_per_minute,
@@ -133,7 +134,7 @@ class Annotator:
         fresh = answers.fresh
         with ThreadPoolExecutor(self._settings.workers, thread_name_prefix="annotate") as pool:
             for phase in PHASES:
-                waiting = pending(tasks, fresh, phase, skip)
+                waiting = pending(tasks, fresh, phase, skip, answers.expired)
                 allowed = len(waiting) if cap is None else max(0, cap - self.report.instructions)
                 self._ask_all(pool, waiting[:allowed], phase, fresh)
                 answers.valid.update(fresh)
@@ -189,18 +190,21 @@ class Annotator:
     def _give_up(self, task: PersonaTask, phase: str, error: TransientFailure) -> None:
         self.report.given_up.append((task.task_id, phase, error.code))
         self._in_a_row += 1
-        if not self.report.stored:
+        where = f"task {task.task_id}, {phase}"
+        # A completion, however useless, shows that key, account and model are right: then it may be the
+        # text, and the next one is asked, alone as long as none is stored.
+        if not self._completed:
             raise ProviderError(
-                f"the first instruction of the run (task {task.task_id}, {phase}) failed in all its tries, "
-                f"at last with {error.code}: {error}. Nothing else was asked; if it is this text alone, "
-                f"leave it out (--runtime-regex-task-id {task.task_id}).",
+                f"the first instruction of the run ({where}) got no completion in all its tries, at last "
+                f"{error.code}: {error}. Nothing else was asked; mend the endpoint and run again.",
                 code="health_check_failed",
             )
         if self._in_a_row >= self._settings.failures_in_a_row:
             raise ProviderError(
-                f"{self._in_a_row} instructions in a row were given up, the last one (task {task.task_id}, "
-                f"{phase}) with {error.code}; mend the endpoint and run again, answers so far are stored.",
-                code="endpoint_failing",
+                f"{self._in_a_row} instructions in a row were given up, the last one ({where}) with "
+                f"{error.code}; {self.report.stored} answers are stored. Mend the endpoint and run again; if "
+                "it is the texts, leave them out (--runtime-regex-task-id ID).",
+                code="endpoint_failing" if self.report.stored else "health_check_failed",
             )
 
     def _ask(self, task: PersonaTask, phase: str) -> Annotation:
@@ -221,6 +225,7 @@ class Annotator:
         request = task.request(phase)
         try:
             reply = self._endpoint.ask(messages(request))
+            self._completed = True
             self._count_tokens(reply)
             annotation = read_answer(reply.text, request)
         except MinuteLimit as error:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from annotating import KEY, KEY_NAME, settings_file
-from builds import CANARY_FULL, record, task, write_records
+from annotating import KEY, KEY_NAME, fast_settings, settings_file
+from builds import CANARY_FULL, config, record, task, write_records
 from llm_stub import LlmStub
 
+from pipelines.annotate import AnnotateReport, annotation_job, run_paid
+from pipelines.resources.workspace import WorkspaceResource
 from shopsim_env.cli import main
 
 
@@ -67,6 +69,7 @@ def test_the_default_prints_the_plan_and_asks_nothing(
     out = capsys.readouterr().out
     assert "pending         simple 6, full 0; up to 6 full texts may follow" in out
     assert "to ask now      2 instructions, capped at 2" in out
+    assert "at most         12 instructions with the full texts that may follow" in out
     assert "nothing was asked" in out
     assert CANARY_FULL not in out
     assert not cache_of(tmp_path).exists()
@@ -78,7 +81,7 @@ def test_a_run_needs_the_confirmation(tmp_path: Path, capsys: pytest.CaptureFixt
         assert main([*arguments(tmp_path, stub), "--run", "--json"]) == 2
         assert stub.log.arrivals == []
     captured = capsys.readouterr()
-    assert "paid_api_unconfirmed: 6 instructions would be asked at http://127.0.0.1" in captured.err
+    assert "paid_api_unconfirmed: up to 12 instructions would be asked at http://127.0.0.1" in captured.err
 
 
 def test_a_confirmed_run_answers_everything_and_says_what_it_cost(
@@ -129,6 +132,7 @@ def test_a_run_that_leaves_something_unanswered_ends_with_one(
     ("more", "code"),
     [
         (["--max-requests", "0"], "config_error"),
+        (["--max-requests", "-1"], "config_error"),
         (["--workers", "0"], "config_error"),
         (["--import", "nothing.jsonl"], "import_missing"),
         (["--raw", "nothing.json"], "input_missing"),
@@ -147,6 +151,27 @@ def test_an_unknown_task_cannot_be_left_out(tmp_path: Path, capsys: pytest.Captu
     with LlmStub() as stub:
         assert main([*arguments(tmp_path, stub), "--runtime-regex-task-id", "99"]) == 1
     assert "unknown_fallback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("left", "named", "asked"),
+    [
+        ({"runtime_regex_task_ids": [1, 2]}, frozenset(), {0, 3}),
+        ({"runtime_regex_task_ids": [1, 2]}, frozenset({0}), {3}),
+        ({"runtime_regex_all": True}, frozenset(), set()),
+    ],
+)
+def test_what_the_data_set_leaves_to_the_parser_is_not_paid_for(
+    tmp_path: Path, left: dict[str, Any], named: frozenset[int], asked: set[int]
+) -> None:
+    raw = tmp_path / "raw.json.gz"
+    write_records(raw, persona_records(4))
+    work = WorkspaceResource(**config(tmp_path, raw=raw, **({"runtime_regex_all": False} | left))).open()
+    with LlmStub() as stub:
+        job = annotation_job(work, fast_settings(stub.base_url), named, None)
+        assert job.plan(job.read()).pending_simple == len(asked)
+        run_paid(job, AnnotateReport(job.plan(job.read())), lambda _report, _total: None)
+        assert {arrival.task_id for arrival in stub.log.arrivals} == asked
 
 
 def test_answers_survive_a_changed_archive_by_import(

@@ -240,6 +240,34 @@ def test_a_failing_health_check_asks_nothing_else(tmp_path: Path) -> None:
     assert (error.code, report.stored) == ("health_check_failed", 0)
 
 
+def test_an_unanswerable_first_text_blocks_no_other(tmp_path: Path) -> None:
+    """Its completions show that key, model and account work: it is given up, the next one goes alone."""
+    with LlmStub({0: ["invented"] * 6, 2: ["slow:0.2"]}) as stub:
+        job = job_of(tmp_path, fast_settings(stub.base_url), tasks_of(6), skip=frozenset({1}))
+        report = run(job)
+        times = [(item.task_id, item.at) for item in stub.log.arrivals]
+    assert [task_id for task_id, _ in times[:7]] == [0, 0, 0, 0, 0, 0, 2], "one try and five retries"
+    assert times[7][1] - times[6][1] >= 0.2, "alone until an answer is stored"
+    assert (report.ended, report.given_up) == ("failed", [(0, SIMPLE, "bad_evidence")])
+    assert set(stored(job)) == {(task_id, SIMPLE) for task_id in (2, 3, 4, 5)}
+
+
+def test_texts_unanswered_one_after_another_end_the_run(tmp_path: Path) -> None:
+    with LlmStub({task_id: ["not_json"] * 9 for task_id in range(9)}) as stub:
+        settings = fast_settings(stub.base_url, retries=1, failures_in_a_row=3)
+        report, error = failing_run(job_of(tmp_path, settings, tasks_of(9)), ProviderError)
+        assert [item.task_id for item in stub.log.arrivals] == [0, 0, 1, 1, 2, 2]
+        assert stub.log.most_in_flight == 1
+    assert (error.code, len(report.given_up), report.stored) == ("health_check_failed", 3, 0)
+
+
+@pytest.mark.parametrize("cap", [0, -1])
+def test_a_cap_below_one_is_refused(tmp_path: Path, cap: int) -> None:
+    """Neither "no cap" nor, counted from the end, all but the last."""
+    with pytest.raises(ConfigError, match=f"at least 1.*{cap}"):
+        job_of(tmp_path, fast_settings("http://127.0.0.1:9/v1"), tasks_of(4), max_requests=cap)
+
+
 def test_an_endpoint_that_fails_on_and_on_ends_the_run(tmp_path: Path) -> None:
     faults = {task_id: ["500"] * 9 for task_id in range(1, 40)}
     with LlmStub(faults) as stub:

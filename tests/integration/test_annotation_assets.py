@@ -60,15 +60,21 @@ class Run:
             self.result = defs.resolve_job_def(REANNOTATE).execute_in_process(
                 instance=instance, run_config=run_config, raise_on_error=False
             )
-            self.log = "\n".join(
-                f"{entry.user_message} {entry.dagster_event}"
-                for entry in instance.all_logs(self.result.run_id)
-            )
+            entries = instance.all_logs(self.result.run_id)
+            self.events = [entry.dagster_event for entry in entries if entry.dagster_event]
+            self.log = "\n".join(f"{entry.user_message} {entry.dagster_event}" for entry in entries)
         self.artifacts = folder / "artifacts" / "small"
 
     def metadata(self, asset: str) -> dict[str, Any]:
         (event,) = self.result.asset_materializations_for_node(asset)
         return {name: item.value for name, item in event.metadata.items()}
+
+    def failure(self, step: str) -> dict[str, Any]:
+        """Metadata of the step's failure in the event log."""
+        (event,) = [item for item in self.events if item.is_step_failure and item.step_key == step]
+        told = event.step_failure_data.user_failure_data
+        assert told is not None
+        return {name: item.value for name, item in told.metadata.items()}
 
     def artifact(self, name: str) -> Any:
         return json.loads((self.artifacts / name).read_text(encoding="utf-8"))
@@ -110,6 +116,9 @@ def test_without_confirmation_nothing_is_asked_and_missing_answers_fail_the_run(
     assert not run.result.success
     assert "annotations_missing" in run.log
     assert "0:instruction_simple, 1:instruction_simple" in run.log
+    told = run.failure("price_annotations")
+    assert (told["plan"]["tasks"], told["plan"]["pending_simple"], told["plan"]["requests"]) == (4, 4, 4)
+    assert "paid_run" not in told
     check_private(run)
 
 
@@ -119,6 +128,10 @@ def test_a_capped_run_keeps_its_answers_and_names_what_is_missing(tmp_path: Path
         run = reannotate(tmp_path, stub, paid)
         assert not run.result.success
         assert "missing for 1" in run.log
+        told = run.failure("price_annotations")
+        assert (told["plan"]["capped_at"], told["plan"]["pending_simple"]) == (5, 4)
+        assert (told["paid_run"]["ended"], told["paid_run"]["stored"]) == ("capped", 5)
+        check_private(run)
         assert reannotate(tmp_path, stub, paid).result.success
         assert len(stub.log.arrivals) == 6, "each text once"
 
@@ -128,7 +141,30 @@ def test_a_refusing_endpoint_fails_the_run_without_telling_the_key(tmp_path: Pat
         run = reannotate(tmp_path, stub, {"confirm_paid_api": True})
     assert not run.result.success
     assert "provider_status_401" in run.log
+    told = run.failure("price_annotations")["paid_run"]
+    assert (told["ended"], told["requests"], told["stored"]) == ("stopped", 1, 0)
     check_private(run)
+
+
+@pytest.mark.parametrize("cap", [0, -1])
+def test_a_cap_below_one_buys_nothing(tmp_path: Path, cap: int) -> None:
+    with LlmStub() as stub:
+        run = reannotate(tmp_path, stub, {"confirm_paid_api": True, "max_requests": cap})
+        assert stub.log.arrivals == []
+    assert not run.result.success
+    assert "max_requests" in run.log
+    assert "greater than or equal to 1" in run.log
+
+
+def test_a_confirmation_that_could_buy_nothing_is_refused(tmp_path: Path) -> None:
+    recorded = tmp_path / "recorded.json"
+    recorded.write_text("[]")
+    with LlmStub() as stub:
+        run = reannotate(tmp_path, stub, {"confirm_paid_api": True}, annotations=recorded)
+        assert stub.log.arrivals == []
+    assert not run.result.success
+    assert "paid_api_unused" in run.log
+    assert "recorded.json" in run.log
 
 
 def test_listed_fallbacks_are_recorded_and_not_asked(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """What the lines of the answer cache mean: identity, one record per (task, field), what still counts.
 
-Belongs here: records. Later lines win; lines of another archive, endpoint, model, protocol or prompt are
-foreign: counted, never used. A record counts only while the task has the text it was made from and it still
-passes validation. Bytes and locks are in `cache_file`.
+Belongs here: records. The last usable line wins; lines of another archive, endpoint, model, protocol or
+prompt are foreign: counted, never used. A record counts only while the task has the text it was made from
+and it still passes validation. Bytes and locks are in `cache_file`.
 
 Source: seed section on offline cleaning, prior art section 4.
 """
@@ -20,8 +20,6 @@ from pipelines.stages.annotation.persona_tasks import PersonaTask
 from pipelines.stages.annotation.prompt import PROMPT_SHA256
 from pipelines.stages.annotation.protocol import (
     ANNOTATION_VERSION,
-    FULL_FIELD,
-    SIMPLE_FIELD,
     SOURCE_FIELDS,
     Annotation,
     AnnotationError,
@@ -76,13 +74,8 @@ class Answers:
 
     @property
     def fresh(self) -> dict[Key, Annotation]:
-        """Answers that need not be asked again; an expired simple answer takes the full one with it."""
-        if not self.expired:
-            return dict(self.valid)
-        stale = self.expired | {
-            (task_id, FULL_FIELD) for task_id, name in self.expired if name == SIMPLE_FIELD
-        }
-        return {key: value for key, value in self.valid.items() if key not in stale}
+        """Answers that need not be asked again."""
+        return {key: value for key, value in self.valid.items() if key not in self.expired}
 
 
 def answer_record(
@@ -135,7 +128,7 @@ def read_answers(
     oldest = None if expires_days is None else (now or datetime.now(UTC)) - timedelta(days=expires_days)
     seen: set[Key] = set()
     wanted = tuple(identity.as_dict().values())
-    # From the end: the first record of a key is the one that wins, and none must be kept in between.
+    # From the end: the first usable record of a key is the one that wins, and none must be kept in between.
     for record in read_lines(path, newest_first=True):
         answers.counts["lines"] += 1
         key = None if record is None else key_of(record)
@@ -147,24 +140,25 @@ def read_answers(
             answers.counts["unknown"] += 1
         elif key in seen:
             answers.counts["superseded"] += 1
-        else:
+        elif _take(answers, key, record, by_id[key[0]], oldest):
             seen.add(key)
-            _take(answers, key, record, by_id[key[0]], oldest)
     return answers
 
 
 def _take(
     answers: Answers, key: Key, record: Mapping[str, Any], task: PersonaTask, oldest: datetime | None
-) -> None:
+) -> bool:
+    """Takes the record when it is usable, and says whether."""
     annotation = annotation_of(record, task.request(key[1]))
     if annotation is None:
         answers.counts["invalidated"] += 1
-        return
+        return False
     answers.valid[key] = annotation
     if "imported_from" in record:
         answers.counts["imported"] += 1
     if oldest is not None and _time_of(record) < oldest:
         answers.expired.add(key)
+    return True
 
 
 def _identity_of(record: Mapping[str, Any]) -> tuple[Any, ...]:

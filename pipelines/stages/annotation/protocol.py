@@ -101,7 +101,11 @@ def validate_answer(payload: Any, request: AnnotationRequest) -> Annotation:
         raise _error(request, "kind", f"expected one of {', '.join(KINDS)}, found another", "unknown_kind")
     amount = _checked_amount(payload["amount"], kind, request)
     evidence = _checked_evidence(payload["evidence"], kind, request)
-    return Annotation(kind, amount, evidence, request.source_field, price_upper(kind, amount))
+    upper = price_upper(kind, amount)
+    # The tolerance can leave the range of a JSON number, the rounding can leave nothing.
+    if upper is not None and not _fits(upper):
+        raise _error(request, "amount", "expected a positive finite ceiling with the tolerance", "bad_amount")
+    return Annotation(kind, amount, evidence, request.source_field, upper)
 
 
 def price_upper(kind: str, amount: Decimal | None) -> Decimal | None:
@@ -163,8 +167,12 @@ def _as_amount(value: Any) -> Decimal | None:
         amount = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    # As a JSON number outside, it must stay finite and positive there too.
-    return amount if amount.is_finite() and 0 < float(amount) < math.inf else None
+    return amount if _fits(amount) else None
+
+
+def _fits(amount: Decimal) -> bool:
+    """As a JSON number outside, it must stay finite and positive there too."""
+    return amount.is_finite() and 0 < float(amount) < math.inf
 
 
 def _number(value: Decimal | None) -> float | None:

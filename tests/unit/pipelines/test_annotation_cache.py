@@ -181,6 +181,14 @@ def test_later_lines_win(tmp_path: Path) -> None:
     assert answers.counts["superseded"] == 1
 
 
+@pytest.mark.parametrize("change", [{"text_sha256": "0" * 64}, {"annotation": {"kind": "odd"}}])
+def test_an_unusable_later_line_hides_no_usable_earlier_one(tmp_path: Path, change: dict[str, Any]) -> None:
+    older = line(TASKS[0], SIMPLE, "approximate_upper", 50, "50元")
+    answers = read_answers(write(tmp_path / "c.jsonl", older, HARD, HARD | change), IDENTITY, TASKS)
+    assert answers.valid[3, SIMPLE].kind == "hard_upper"
+    assert (answers.counts["invalidated"], answers.counts["superseded"]) == (1, 1)
+
+
 def test_damaged_lines_are_counted_and_the_rest_is_used(tmp_path: Path) -> None:
     path = write(tmp_path / "c.jsonl", HARD, '{"torn', "[1]", '{"task_id": true}', NONE, '{"task_id": 3}')
     path.write_bytes(path.read_bytes() + b"\xff\xfe\n" + b"[" * 100_000 + b"\n")
@@ -216,7 +224,7 @@ def test_expired_answers_still_count_but_are_not_fresh(tmp_path: Path) -> None:
     answers = read_answers(path, IDENTITY, TASKS, expires_days=7, now=now)
     assert len(answers.valid) == 3
     assert answers.expired == {(4, SIMPLE)}
-    assert set(answers.fresh) == {(3, SIMPLE)}, "the full answer rests on the expired simple one"
+    assert set(answers.fresh) == {(3, SIMPLE), (4, FULL)}, "the full answer itself is not expired"
 
 
 @pytest.mark.parametrize("when", ["yesterday", None, ""])
@@ -279,6 +287,77 @@ def test_a_published_audit_file_is_taken_over(tmp_path: Path) -> None:
     assert set(lines) == {(3, SIMPLE), (4, FULL)}
     assert counts == {"found": 3, "fallback": 1, "imported": 2}
     assert lines[4, FULL]["imported_from"]["file"] == path.name
+
+
+@pytest.mark.parametrize("uid", [["a"], {"a": 1}, None, 7])
+def test_an_odd_uid_is_that_of_no_task(tmp_path: Path, uid: Any) -> None:
+    lines, counts = imported(write(tmp_path / "old.jsonl", HARD | {"task_uid": uid}, NONE))
+    assert (set(lines), counts) == ({(4, SIMPLE)}, {"found": 2, "other_task": 1, "imported": 1})
+
+
+def test_an_unusable_later_record_hides_no_usable_earlier_one(tmp_path: Path) -> None:
+    lines, counts = imported(write(tmp_path / "old.jsonl", HARD, HARD | {"text_sha256": "0" * 64}))
+    assert lines[3, SIMPLE]["annotation"]["kind"] == "hard_upper"
+    assert counts == {"found": 2, "imported": 1}
+
+
+def first(task: PersonaTask, relation: Any, amount: Any, evidence: Any, **changes: Any) -> dict[str, Any]:
+    """A record of the seed's first format, as far as it is known."""
+    return {
+        "protocol": "qwen-price-upper-v1",
+        "model": "m",
+        "source_archive_sha256": "a" * 64,
+        "task_id": task.task_id,
+        "source_field": SIMPLE,
+        "annotation": {"status": "valid", "relation": relation, "amount": amount, "evidence": evidence},
+    } | changes
+
+
+PRICED = [persona_task(number, f"灯，{number}0元左右") for number in range(1, 5)]
+
+
+def test_ceilings_of_the_first_format_are_taken_over(tmp_path: Path) -> None:
+    flat = first(PRICED[3], None, None, None)
+    flat |= flat.pop("annotation") | {"relation": "approximate", "amount": "40", "evidence": "40元左右"}
+    records = [
+        first(PRICED[0], "upper", 10, "10元", task_uid=PRICED[0].task_uid),
+        first(PRICED[1], "exact", 20, "20元", task_uid=None),
+        first(PRICED[2], "range", 30, "30元"),
+        flat,
+    ]
+    result = import_answers(write(tmp_path / "v1.jsonl", *records), IDENTITY, PRICED, Answers())
+    assert result.counts == {"found": 4, "imported": 4}
+    assert [(item["annotation"]["kind"], item["annotation"]["amount"]) for item in result.lines] == [
+        ("hard_upper", 10),
+        ("hard_upper", 20),
+        ("hard_upper", 30),
+        ("approximate_upper", 40),
+    ]
+    answers = read_answers(write(tmp_path / "new.jsonl", *result.lines), IDENTITY, PRICED)
+    assert float(answers.valid[4, SIMPLE].price_upper or 0) == 44.0
+
+
+@pytest.mark.parametrize(
+    ("record", "count"),
+    [
+        (first(TASKS[0], "upper", 50, "预算50元以内", model="other"), "first_protocol"),
+        (first(TASKS[0], "upper", 50, "预算50元以内", source_archive_sha256="b" * 64), "first_protocol"),
+        (first(TASKS[0], "lower", 50, "预算50元以内"), "first_protocol"),
+        (first(TASKS[0], ["upper"], 50, "预算50元以内"), "first_protocol"),
+        (first(TASKS[0], "upper", 50, "预算50元以内", source_field=None), "first_protocol"),
+        (first(TASKS[0], "upper", 50, "预算50元以内", annotation={"status": "bad"}), "first_protocol"),
+        (first(TASKS[0], "upper", 50, "预算50元以内", annotation=None), "first_protocol"),
+        (first(TASKS[0], "upper", 50, "预算60元以内"), "refused"),
+        (first(TASKS[0], "upper", None, "预算50元以内"), "refused"),
+        (first(TASKS[1], "approximate", 70, "70元左右", source_field=FULL), "refused"),
+        (first(TASKS[0], "upper", 50, "预算50元以内", task_id=99), "other_task"),
+    ],
+)
+def test_what_the_first_format_cannot_vouch_for_is_refused(
+    tmp_path: Path, record: dict[str, Any], count: str
+) -> None:
+    lines, counts = imported(write(tmp_path / "v1.jsonl", record))
+    assert (lines, counts) == ({}, {"found": 1, count: 1, "imported": 0})
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"answers": []}', "plain words", "[" * 5000])

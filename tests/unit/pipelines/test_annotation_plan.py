@@ -14,6 +14,7 @@ from pipelines.errors import ConfigError
 from pipelines.settings import AnnotationSettings, load_annotation
 from pipelines.stages.annotation.cache import Answers
 from pipelines.stages.annotation.drift import annotation_drift, parser_agreement
+from pipelines.stages.annotation.persona_tasks import PersonaTask
 from pipelines.stages.annotation.plan import make_plan, pending
 from pipelines.stages.annotation.prompt import (
     ANSWER_SCHEMA,
@@ -141,6 +142,62 @@ def test_cap_prices_and_fallbacks_show_in_the_plan() -> None:
     plan = make_plan(persona_tasks_of(8), Answers(), settings, skip=frozenset({0}), max_requests=2)
     assert (plan.pending_simple, plan.fallback, plan.requests, plan.capped_at) == (7, 1, 2, 2)
     assert plan.cost == pytest.approx((plan.input_tokens * 2 + 120 * 10) / 1e6, abs=1e-4)
+
+
+def efforts() -> tuple[list[PersonaTask], AnnotationSettings]:
+    """Simple texts of 1, 2, 3 and 5 characters; full ones of 10, 20, the same and 50."""
+    texts = [("甲", "长" * 10), ("乙乙", "长" * 20), ("丙丙丙", "丙丙丙"), ("丁" * 5, "长" * 50)]
+    tasks = [persona_task(number, simple, full) for number, (simple, full) in enumerate(texts)]
+    changes = {"input_price": 1e6, "output_price": 1e6, "max_output_tokens": 100, "requests_per_minute": 4}
+    return tasks, SETTINGS.model_copy(update=changes)
+
+
+@pytest.mark.parametrize(
+    ("cap", "known", "most", "characters"),
+    [
+        (None, 4, 7, 11 + 80),  # 1 + 2 + 3 + 5 characters, then 10 + 20 + 50
+        (3, 3, 3, 6),
+        (4, 4, 4, 11),
+        (5, 4, 5, 11 + 50),  # whichever full text comes, it is no longer than 50
+        (6, 4, 6, 11 + 70),
+        (99, 4, 7, 11 + 80),
+    ],
+)
+def test_at_most_holds_the_full_texts_that_may_follow(
+    cap: int | None, known: int, most: int, characters: int
+) -> None:
+    tasks, settings = efforts()
+    plan = make_plan(tasks, Answers(), settings, max_requests=cap)
+    assert (plan.requests, plan.full_possible, plan.output_tokens) == (known, 3, 60 * known)
+    frame = len(SYSTEM_PROMPT) + 30
+    assert plan.at_most.requests == most
+    assert plan.at_most.input_tokens == most * frame + characters
+    assert plan.at_most.output_tokens == most * 100, "an answer is cut off at max_output_tokens"
+    assert plan.at_most.cost == plan.at_most.input_tokens + plan.at_most.output_tokens
+    assert plan.at_most.minutes == round(most / 4, 1)
+    assert plan.as_dict()["at_most"]["requests"] == most
+
+
+def test_full_texts_pending_now_are_part_of_at_most() -> None:
+    tasks, settings = efforts()
+    answers = Answers(valid={(0, SIMPLE): made("no_budget"), (3, SIMPLE): made("hard_upper", 5)})
+    plan = make_plan(tasks, answers, settings)
+    # Simple 2 and 3 characters; full 10 for sure, 20 perhaps; 50 never.
+    assert (plan.requests, plan.at_most.requests, plan.full_possible) == (3, 4, 1)
+    frame = len(SYSTEM_PROMPT) + 30
+    assert (plan.input_tokens, plan.at_most.input_tokens) == (3 * frame + 15, 4 * frame + 35)
+
+
+def test_an_expired_simple_answer_is_asked_again_and_its_fresh_full_one_is_kept() -> None:
+    tasks = [persona_task(0, "甲"), persona_task(1, "乙")]
+    none, full = made("no_budget"), made("no_budget", field=FULL)
+    valid = {(0, SIMPLE): none, (0, FULL): full, (1, SIMPLE): none, (1, FULL): full}
+    answers = Answers(valid=valid, expired={(0, SIMPLE), (1, FULL)})
+    plan = make_plan(tasks, answers, SETTINGS)
+    assert (plan.pending_simple, plan.pending_full, plan.full_possible, plan.at_most.requests) == (1, 1, 0, 2)
+    renewed = answers.fresh | {(0, SIMPLE): none}
+    assert pending(tasks, renewed, SIMPLE, expired=answers.expired) == []
+    assert [task.task_id for task in pending(tasks, renewed, FULL, expired=answers.expired)] == [1]
 
 
 def test_expired_answers_are_planned_again_and_still_resolve() -> None:

@@ -98,6 +98,9 @@ def test_money_is_decimal_inside() -> None:
         ("预算150元以内", "hard_upper", float("inf"), "预算150元以内", 5, "bad_amount"),
         ("预算150元以内", "hard_upper", "1e999", "预算150元以内", 5, "bad_amount"),
         ("预算150元以内", "hard_upper", True, "预算150元以内", 5, "bad_amount"),
+        # 1.1 times it is beyond the greatest double, 1.797e308; and rounded to eight decimals it is 0.
+        ("150元左右", "approximate_upper", 1.7e308, "150元左右", 5, "bad_amount"),
+        ("150元左右", "approximate_upper", 1e-9, "150元左右", 5, "bad_amount"),
         ("预算150元以内", "hard_upper", "一百五", "预算150元以内", 5, "bad_amount"),
         ("预算150元以内", "hard_upper", [150], "预算150元以内", 5, "bad_amount"),
         ("想买个灯", "no_budget", None, "灯", 5, "bad_evidence"),
