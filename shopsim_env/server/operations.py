@@ -140,7 +140,7 @@ _LEASE = "/v1/episodes/{lease_id}"
 _FENCE_QUERY: dict[str, Field] = {
     "fence": Number(about="refused unless it is the current one", least=0, most=2**63 - 1, nullable=True)
 }
-_TASKS_QUERY: dict[str, Field] = {
+TASKS_QUERY: dict[str, Field] = {
     "split": Text(about="only tasks of this split", longest=200, nullable=True),
     "offset": Number(about="tasks to leave out in front", least=0, most=2**31, default=0),
     "limit": Number(about="tasks at most", least=1, most=1_000, default=100),
@@ -258,7 +258,7 @@ OPERATIONS: Final = (
         "Task ids and labels, a page at a time",
         "Tasks",
         _tasks,
-        query=_TASKS_QUERY,
+        query=TASKS_QUERY,
         codes=("unknown_split",),
     ),
     Operation("health", "GET", "/healthz", "Readiness and load", "Health", _health),
