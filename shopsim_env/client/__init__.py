@@ -1,7 +1,7 @@
-"""Clients of a shopping server: `Client`, `AsyncClient`, and `LocalClient` with the same calls in this process.
+"""Clients of a shopping server: `Client`, `AsyncClient`, and `LocalClient`, which plays in this process.
 
-Belongs here: asking, repeating, reading answers. What an episode does is in `shop`, who owns it in `pool`. The
-clients over HTTP need httpx (`pip install 'shopsim[client]'`), which is imported when one is made.
+Belongs here: asking, repeating, reading answers. What an episode does is in `shop`, who owns it in `pool`.
+The clients over HTTP need httpx (`pip install 'shopsim[client]'`), which is imported when one is made.
 """
 
 from shopsim_env.client.asynchronous import AsyncClient, AsyncEpisode, AsyncGroup

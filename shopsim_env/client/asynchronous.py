@@ -1,6 +1,6 @@
 """`AsyncClient`: the calls of `Client` for one event loop of asyncio.
 
-Belongs here: running the operations of `core` with a connection and pauses. What they do is said in `blocking`.
+Belongs here: running the operations of `core` with a connection and pauses. What they do: see `blocking`.
 """
 
 import asyncio
@@ -174,7 +174,7 @@ class AsyncEpisode(EpisodeCore):
         return await self._client.run(self.playing("terminate", reason=reason))
 
     async def resume(self) -> None:
-        """Sees where the episode stands after a failure or a cancelled call, as its only holder from now on."""
+        """Sees where the episode stands after a failure or a cancelled call, as its only holder."""
         await self._client.run(self.resuming())
 
     async def heartbeat(self) -> float:

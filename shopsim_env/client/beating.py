@@ -1,7 +1,7 @@
 """Heartbeats in the background, for agents that think longer than a lease lives without use.
 
-Belongs here: one thread, or one task, for all episodes of a client. A lease that is lost is left out from then
-on; the next call of its episode says so.
+Belongs here: one thread, or one task, for all episodes of a client. A lease that is lost is left out from
+then on; the next call of its episode says so.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class _Beats:
         return min(lives, default=60.0) / _BEATS_PER_LIFE
 
     def failed(self, episode: Beaten, fence: int, error: ShopSimError) -> None:
-        """Leaves an episode out whose lease is lost; one that was taken over by ourselves meanwhile is not."""
+        """Leaves an episode out whose lease is lost, not one that we took over meanwhile."""
         LOG.warning("heartbeat failed: %s", error.code)
         if not isinstance(error, ServiceError) and episode.fence == fence:
             self.episodes.pop(episode, None)

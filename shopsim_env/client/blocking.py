@@ -1,7 +1,7 @@
 """`Client`: blocking calls over HTTP.
 
-Belongs here: running the operations of `core` with a connection and pauses. A client may be shared by threads,
-an episode belongs to one of them at a time.
+Belongs here: running the operations of `core` with a connection and pauses. Threads may share a client, an
+episode belongs to one of them at a time.
 """
 
 import logging
@@ -190,7 +190,8 @@ class Episode(EpisodeCore):
         """Plays one action: text, a tool call or a typed action. It is played once, however often it is sent.
 
         Raises:
-            EpisodeError: the episode has ended (`ended`); the outcome of another action is unknown (`unsettled`).
+            EpisodeError: the episode has ended (`ended`); the outcome of another action is unknown
+                (`unsettled`).
             LeaseLostError: the lease is gone or taken over.
             ServiceError: no answer. Whether the action was played is unknown: give the same action again, or
                 call `resume`.

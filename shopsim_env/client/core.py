@@ -173,8 +173,8 @@ class EpisodeCore(EpisodeView):
             raise EpisodeError("another action of this episode is being played; wait for it", code="busy")
         if self._unsettled not in (None, what):
             raise EpisodeError(
-                "whether the previous action was played is unknown; repeat that action, or call resume() to see "
-                "where the episode stands",
+                "whether the previous action was played is unknown; repeat that action, or call resume() to "
+                "see where the episode stands",
                 code="unsettled",
             )
         self._playing, self._unsettled = True, what

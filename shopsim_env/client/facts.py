@@ -51,7 +51,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:
-    """What is served: id of the release, component versions, counts, sizes of splits, what can be asked for."""
+    """What is served: release, component versions, counts, sizes of splits, what can be asked for."""
 
     id: str
     versions: dict[str, str]
