@@ -15,6 +15,10 @@ from shopsim_env.errors import UsageError
 
 _KEPT: Final = 256
 _KEPT_S: Final = 30.0
+_URL: Final = re.compile(
+    r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>\d{1,5}))?(/[A-Za-z0-9._~-]+)*/?", re.ASCII
+)
+_MOST_PORT: Final = 65_535
 _TOKEN: Final = re.compile("[!-~][ -~]*[!-~]|[!-~]", re.ASCII)
 
 
@@ -50,7 +54,7 @@ class Wire:
 
     def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
         self._httpx = import_httpx()
-        self.url = _checked_url(self._httpx, url)
+        self.url = _checked_url(url)
         self._transport = self._httpx.HTTPTransport(**_settings(self._httpx, tls))
 
     def send(self, request: Request) -> Outcome:
@@ -74,7 +78,7 @@ class AsyncWire:
 
     def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
         self._httpx = import_httpx()
-        self.url = _checked_url(self._httpx, url)
+        self.url = _checked_url(url)
         self._transport = self._httpx.AsyncHTTPTransport(**_settings(self._httpx, tls))
 
     async def send(self, request: Request) -> Outcome:
@@ -93,26 +97,15 @@ class AsyncWire:
         await self._transport.aclose()
 
 
-def _checked_url(httpx: Any, url: str) -> str:
+def _checked_url(url: str) -> str:
     """The address without a slash at its end."""
-    try:
-        parts = httpx.URL(url)
-    except (httpx.InvalidURL, TypeError) as error:
-        raise _bad_url() from error
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.host
-        or parts.userinfo
-        or parts.query
-        or parts.fragment
-    ):
-        raise _bad_url()
-    return str(parts).rstrip("/")
-
-
-def _bad_url() -> UsageError:
-    # Not shown: it may hold a password.
-    return UsageError("url: expected one such as http://127.0.0.1:5700, without user, query or fragment")
+    match = _URL.fullmatch(url) if isinstance(url, str) else None
+    if match is None or int(match["port"] or 0) > _MOST_PORT:
+        # Not shown: it may hold a password.
+        raise UsageError(
+            "url: expected one such as http://127.0.0.1:5700, without user, query or fragment", code="bad_url"
+        )
+    return url.rstrip("/")
 
 
 def _settings(httpx: Any, tls: ssl.SSLContext | None) -> dict[str, Any]:

@@ -86,16 +86,6 @@ class Blocking:
 def scenario(client, task: int):
     """Everything that can be seen, as bytes; lease ids and fences apart."""
 
-    def seen(value) -> bytes:
-        plain = asdict(value) if is_dataclass(value) else value
-        return compact_json(plain).encode("utf-8", "surrogatepass")
-
-    def refused(call, *args, **options) -> bytes:
-        with pytest.raises(ShopSimError) as found:
-            call(*args, **options)
-        error = found.value
-        return seen([type(error).__name__, error.code, str(error), error.failure_kind])
-
     yield seen(client.release_facts())
     yield seen(client.tasks("project/train", offset=1, limit=3))
     for mode, tools in (("single_turn", "dynamic"), ("multi_turn", "static")):
@@ -127,12 +117,27 @@ def scenario(client, task: int):
         yield episode.trace().line()
         yield seen([episode.done, episode.actions_played, episode.release(), episode.release()])
         yield refused(episode.step, "search[x]")
-    with contextlib.ExitStack() as _:
-        group = client.group(split="project/train", seed=3, n=2, observation_style="compact")
-        yield seen([group.group_id, group.anchor])
-        for episode in group.episodes:
-            yield seen(episode.step("search[收纳]"))
-            yield seen(episode.release())
+    group = client.group(split="project/train", seed=3, n=2, observation_style="compact")
+    yield seen(group.anchor)
+    for episode in group.episodes:
+        yield seen(episode.step("search[收纳]"))
+        yield seen(episode.release())
+    yield from refusals(client, task)
+
+
+def seen(value) -> bytes:
+    plain = asdict(value) if is_dataclass(value) else value
+    return compact_json(plain).encode("utf-8", "surrogatepass")
+
+
+def refused(call, *args, **options) -> bytes:
+    with pytest.raises(ShopSimError) as found:
+        call(*args, **options)
+    error = found.value
+    return seen([type(error).__name__, error.code, str(error), error.failure_kind])
+
+
+def refusals(client, task: int):
     for options in (
         {"task_id": 10**9},
         {"split": "nothing", "seed": 1},
@@ -366,7 +371,7 @@ def test_waiting_for_a_slot_and_back_pressure(server, task):
 
 
 def test_tokens_open_what_they_should_and_are_never_shown(task, monkeypatch, caplog):
-    token = "token-that-is-a-secret"
+    token = "token-that-is-a-secret"  # noqa: S105
     monkeypatch.delenv("SHOPSIM_TOKEN", raising=False)
     monkeypatch.delenv("SHOPSIM_ADMIN_TOKEN", raising=False)
     caplog.set_level(logging.DEBUG)
@@ -394,18 +399,14 @@ def test_tokens_open_what_they_should_and_are_never_shown(task, monkeypatch, cap
 
 def test_bad_addresses_tokens_and_strangers(task):
     for url in (
-        "127.0.0.1:5700",
-        "ftp://127.0.0.1",
-        "http://",
-        "http://u:p@127.0.0.1",
-        "http://a/?x=1",
-        "http://[x",
+        *("127.0.0.1:5700", "ftp://127.0.0.1", "http://", "http://u:p@127.0.0.1", "http://a/?x=1"),
+        *("http://[x", "http://a b", "http://a:99999", "http://a/p\n", 3),
     ):
         with pytest.raises(UsageError) as found:
             Client(url)
         assert "u:p" not in str(found.value)
     with pytest.raises(UsageError) as found:
-        AsyncClient("http://127.0.0.1", token="geheim\n")
+        AsyncClient("http://127.0.0.1", token="geheim\n")  # noqa: S106
     assert "geheim" not in str(found.value)
     with Client(address(free_port()), retries=QUICK) as client, pytest.raises(ServiceError) as gone:
         client.health()

@@ -46,11 +46,12 @@ def test_a_thread_waits_for_the_slot_that_another_gives_back(release, task):
 
 def test_leaving_gives_back_and_never_hides_an_error(release, task):
     with LocalClient(release, slots=2) as client:
-        with pytest.raises(ZeroDivisionError), client.episode(task) as episode:
-            other = client.attach(episode.lease_id)
-            assert other.fence != episode.fence
-            with pytest.raises(LeaseLostError):
-                episode.heartbeat()
+        episode = client.episode(task)
+        other = client.attach(episode.lease_id)
+        assert other.fence != episode.fence
+        with pytest.raises(LeaseLostError):
+            episode.heartbeat()
+        with pytest.raises(ZeroDivisionError), episode:
             raise ZeroDivisionError
         assert client.health().free_slots == 1, "the new holder keeps it"
         episode.resume()
