@@ -75,5 +75,6 @@ lock: ## renew requirements.lock (needs uv; commit the result)
 	  --no-emit-find-links --no-header --python-version 3.11 --upgrade -o requirements.lock
 
 clean: ## remove everything that can be rebuilt
-	rm -rf $(VENV) .dagster_home build dist *.egg-info data/artifacts data/releases data/cache
+	rm -rf $(VENV) .dagster_home build dist *.egg-info data/artifacts data/releases
+	[ ! -d data/cache ] || find data/cache -mindepth 1 -maxdepth 1 ! -name 'price_annotations.jsonl*' -exec rm -rf {} +
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

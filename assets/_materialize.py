@@ -4,8 +4,6 @@ Previews show ids, counts, prices and codes; never task texts, targets or person
 """
 
 import base64
-import io
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,15 +14,30 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pyarrow.parquet as pq
+import pygal
+from pygal.style import Style
 
 from assets._failures import intended_failures
 from assets._recipe import recipe
 from pipelines.resources.artifact_store import Artifact
-from pipelines.resources.paths import DATA
 from pipelines.resources.workspace import Workspace
 
 PREVIEW_ROWS = 8
 OWNERS = ["team:shopsim-data"]
+_STYLE = Style(
+    background="#ffffff",
+    plot_background="#ffffff",
+    colors=("#2f6f9f",),
+    font_family="sans-serif",
+    title_font_size=15,
+    label_font_size=12,
+    major_label_font_size=12,
+    guide_stroke_color="#dddddd",
+    major_guide_stroke_color="#bbbbbb",
+    opacity=".55",
+    value_font_size=12,
+    value_colors=("#1c1c1c",),
+)
 
 
 @dataclass(frozen=True)
@@ -148,23 +161,24 @@ def table(rows: Sequence[Mapping[str, Any]], limit: int = PREVIEW_ROWS) -> str:
 
 
 def bar_chart(title: str, bars: Mapping[str, float]) -> str:
-    """A horizontal bar chart as Markdown with an inline PNG, so that it shows offline."""
-    # Its font list is a cache like any other: into the project's data folder, not into the user's.
-    os.environ.setdefault("MPLCONFIGDIR", str(DATA / "cache" / "matplotlib"))
-    from matplotlib.figure import Figure
-
-    names = list(bars)
-    figure = Figure(figsize=(6.4, 0.6 + 0.32 * len(names)), layout="constrained")
-    axes = figure.add_subplot()
-    drawn = axes.barh(range(len(names)), [bars[name] for name in names], color="#2f6f9f")
-    axes.set_yticks(range(len(names)), names)
-    axes.bar_label(drawn, padding=3, fontsize=8)
-    axes.invert_yaxis()
-    axes.margins(x=0.15)
-    axes.set_title(title, fontsize=10)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
-    image = base64.b64encode(buffer.getvalue()).decode("ascii")
+    """A horizontal bar chart as Markdown with an inline SVG, so that it shows offline and in any script."""
+    names = list(bars)[::-1]
+    chart = pygal.HorizontalBar(
+        title=title,
+        style=_STYLE,
+        width=680,
+        height=70 + 26 * len(names),
+        margin=12,
+        show_legend=False,
+        print_values=True,
+        value_formatter="{:g}".format,
+        js=[],
+        pretty_print=False,
+    )
+    chart.uuid = "chart"  # equal bars give an equal picture
+    chart.x_labels = names
+    chart.add("", [bars[name] for name in names])
+    image = base64.b64encode(chart.render()).decode("ascii")
     # The words repeat the picture for people who do not see it.
     words = ", ".join(f"{name}: {value:g}" for name, value in bars.items())
-    return f"![{title}. {words}](data:image/png;base64,{image})\n\n{words}"
+    return f"![{title}. {words}](data:image/svg+xml;base64,{image})\n\n{words}"

@@ -1,23 +1,40 @@
-"""Group `annotations`: price ceilings of persona tasks."""
+"""Group `annotations`: price ceilings of persona tasks, and how they moved."""
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import excluded_indices
-from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
+from assets._inputs import audit_records, excluded_indices
+from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize, table
+from pipelines.resources.annotation_run import AnnotationJob
+from pipelines.resources.annotator import RunReport
 from pipelines.resources.workspace import Workspace, WorkspaceResource
-from pipelines.stages.annotation.audit_file import audit_json, check_audit, read_audit
+from pipelines.stages.annotation.audit_file import audit_json, read_audit
+from pipelines.stages.annotation.drift import annotation_drift as find_drift
 from pipelines.stages.annotation.persona_tasks import PersonaTask, persona_tasks
-from pipelines.stages.annotation.resolution import AuditRecord
-from pipelines.stages.ingest import iter_records
-from pipelines.stages.published_json import PublishedJson
+from pipelines.stages.annotation.resolution import AuditRecord, resolve_all
+from pipelines.stages.ingest import iter_records, read_report
+from pipelines.stages.published_json import PublishedJson, read_json
 from pipelines.stages.task_ids import read_task_rows
+from shopsim_env.release import layout
 
+API_POOL = "annotation_api"
 _UPSTREAM = ("raw_products", "task_ids", "price_axis_exclusions")
-ANNOTATIONS = code_version("price_annotations", "pipelines.stages.annotation.audit_file")
+ANNOTATIONS = code_version(
+    "price_annotations", "pipelines.stages.annotation.audit_file", "pipelines.stages.annotation.cache"
+)
+DRIFT = code_version("annotation_drift", "pipelines.stages.annotation.drift")
+_PROGRESS_EVERY = 25
+
+
+class PaidRun(dg.Config):
+    """Run config of `price_annotations`: without `confirm_paid_api` nothing is ever asked."""
+
+    confirm_paid_api: bool = False
+    max_requests: int | None = None
 
 
 @dg.asset(
@@ -26,8 +43,9 @@ ANNOTATIONS = code_version("price_annotations", "pipelines.stages.annotation.aud
     owners=OWNERS,
     kinds={"python", "json"},
     code_version=ANNOTATIONS,
+    pool=API_POOL,
 )
-def price_annotations(workspace: WorkspaceResource) -> dg.MaterializeResult:
+def price_annotations(workspace: WorkspaceResource, config: PaidRun) -> dg.MaterializeResult:
     """One price ceiling per active persona task, each validated against the text it quotes."""
     work = workspace.open()
 
@@ -37,16 +55,64 @@ def price_annotations(workspace: WorkspaceResource) -> dg.MaterializeResult:
             read_task_rows(work.store.path("task_ids")),
             excluded_indices(work),
         )
-        audit = _audit(work, tasks)
+        audit, numbers = _audit(work, tasks, config)
         published = audit_json(audit)
         published.write(path)
-        return _facts(audit, published)
+        return _facts(audit, published, numbers)
 
-    filename = "persona_price_annotations.v2.json"
-    return materialize(work, "price_annotations", filename, ANNOTATIONS, write, parents=_UPSTREAM)
+    # The cache of bought answers grows apart from builds.
+    volatile = work.annotations is None
+    name = "persona_price_annotations.v2.json"
+    return materialize(
+        work, "price_annotations", name, ANNOTATIONS, write, parents=_UPSTREAM, volatile=volatile
+    )
 
 
-def _facts(audit: list[AuditRecord], published: PublishedJson) -> Facts:
+def _audit(
+    work: Workspace, tasks: list[PersonaTask], config: PaidRun
+) -> tuple[list[AuditRecord], dict[str, Any]]:
+    """Annotations of the recorded file, else of the cache; and what to show about where they come from."""
+    fallback = _fallback(work, tasks)
+    if work.annotations is not None:
+        return read_audit(work.annotations, tasks, fallback), {"source": work.annotations.name}
+    return _answered(work, tasks, fallback, config)
+
+
+def _answered(
+    work: Workspace, tasks: list[PersonaTask], fallback: frozenset[int], config: PaidRun
+) -> tuple[list[AuditRecord], dict[str, Any]]:
+    """Annotations from the cache of bought answers; with confirmation, missing ones are bought first."""
+    job = AnnotationJob(
+        settings=work.annotation,
+        cache=work.answers,
+        source_archive_sha256=read_report(work.store.path("raw_products")).archive_sha256,
+        tasks=tasks,
+        skip=fallback,
+        max_requests=config.max_requests or work.annotation.max_requests,
+    )
+    plan = job.plan(job.read())
+    numbers: dict[str, Any] = {"source": "cache", "plan": dg.MetadataValue.json(plan.as_dict())}
+    if config.confirm_paid_api and plan.requests:
+        with job.annotator(_log_progress) as annotator:
+            report = job.run(annotator)
+        numbers["paid_run"] = dg.MetadataValue.json(report.as_dict())
+    return resolve_all(tasks, job.read().valid, fallback), numbers
+
+
+def _fallback(work: Workspace, tasks: list[PersonaTask]) -> frozenset[int]:
+    """Tasks whose budget is read at run time, by explicit decision."""
+    listed = work.settings.runtime_regex_task_ids
+    return frozenset(task.task_id for task in tasks) if listed == "all" else frozenset(listed)
+
+
+def _log_progress(report: RunReport, total: int) -> None:
+    if report.stored % _PROGRESS_EVERY == 0:
+        dg.get_dagster_logger().info(
+            f"annotations: {report.stored} of {total} stored in {report.requests} requests"
+        )
+
+
+def _facts(audit: list[AuditRecord], published: PublishedJson, numbers: dict[str, Any]) -> Facts:
     kinds = Counter(record.annotation.kind for record in audit)
     preview = [
         {
@@ -58,17 +124,61 @@ def _facts(audit: list[AuditRecord], published: PublishedJson) -> Facts:
     ]
     return Facts(
         len(audit),
-        numbers={"sha256_crlf": published.crlf_sha256},
+        numbers={"sha256_crlf": published.crlf_sha256, **numbers},
         preview=preview,
         bars={"tasks by kind": dict(sorted(kinds.items()))},
         columns=fields_of(audit[0].as_record()) if audit else {},
     )
 
 
-def _audit(work: Workspace, tasks: list[PersonaTask]) -> list[AuditRecord]:
-    """Recorded annotations, or the explicit decision to read every budget at run time."""
-    listed = work.settings.runtime_regex_task_ids
-    fallback = frozenset(task.task_id for task in tasks) if listed == "all" else frozenset(listed)
-    if work.annotations is None:
-        return check_audit([], tasks, fallback)
-    return read_audit(work.annotations, tasks, fallback)
+@dg.asset(
+    deps=["price_annotations"],
+    group_name="annotations",
+    owners=OWNERS,
+    kinds={"python", "json"},
+    code_version=DRIFT,
+)
+def annotation_drift(workspace: WorkspaceResource) -> dg.MaterializeResult:
+    """Against the last release: which ceilings moved; and how often the run-time parser agrees, by kind."""
+    work = workspace.open()
+
+    def write(path: Path) -> Facts:
+        drift = find_drift(audit_records(work), _last_release(work))
+        PublishedJson.of(drift).write(path)
+        return _drift_facts(drift)
+
+    parents = ("price_annotations", *_UPSTREAM)
+    # The last release is no input that the workspace hands out.
+    return materialize(
+        work, "annotation_drift", "annotation_drift.json", DRIFT, write, parents=parents, volatile=True
+    )
+
+
+def _last_release(work: Workspace) -> list[dict[str, Any]] | None:
+    """Annotations of the release that `current` points to, None before the first one."""
+    path = work.releases / "current" / layout.ANNOTATIONS_EXPORT
+    return list(read_json(path)) if path.is_file() else None
+
+
+def _drift_facts(drift: dict[str, Any]) -> Facts:
+    agreement = drift["parser_agreement"]
+    changes = drift["changes"] or {"added": [], "removed": [], "kinds": {}, "ceilings_moved": []}
+    moved = changes["ceilings_moved"]
+    shares = {kind: round(100 * row["same_ceiling"] / row["tasks"], 1) for kind, row in agreement.items()}
+    return Facts(
+        drift["tasks"],
+        numbers={
+            "compared_with_a_release": drift["changes"] is not None,
+            "added": len(changes["added"]),
+            "removed": len(changes["removed"]),
+            "ceilings_moved": len(moved),
+            "moved": dg.MetadataValue.md(table(moved, 50) if moved else "none"),
+            "kind_changes": dg.MetadataValue.json(changes["kinds"]),
+        },
+        preview=[{"kind": kind, **row} for kind, row in agreement.items()],
+        bars={
+            "parser reads the same ceiling, % of tasks by kind": shares,
+            "kind changes since the last release": changes["kinds"],
+        },
+        columns=fields_of(drift),
+    )

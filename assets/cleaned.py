@@ -11,6 +11,8 @@ from assets._code_version import code_version
 from assets._inputs import audit_records, document, excluded_indices, task_rows
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.settings import AnnotatorSettings
+from pipelines.stages.annotation.protocol import FALLBACK_KIND
 from pipelines.stages.clean_manifest import Annotator, CleanFiles, build_clean_manifest
 from pipelines.stages.cleaning import CleanedReport, describe_cleaned, iter_cleaned, write_cleaned
 from pipelines.stages.ingest import iter_records, read_report
@@ -119,13 +121,17 @@ def clean_manifest(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
 
 def _clean_manifest(work: Workspace) -> dict[str, Any]:
+    audit = audit_records(work)
+    asked = any(record.annotation.kind != FALLBACK_KIND for record in audit)
+    # Nobody annotated what was left to the run-time parser altogether.
+    annotator = work.settings.annotator if asked else AnnotatorSettings()
     return build_clean_manifest(
         source=read_report(work.store.path("raw_products")),
         cleaned=describe_cleaned(work.store.path("cleaned_v2"), ARCHIVE_NAME),
         tasks=task_rows(work),
         exclusions=document(work, "price_axis_exclusions"),
-        audit=audit_records(work),
-        annotator=Annotator(**work.settings.annotator.model_dump()),
+        audit=audit,
+        annotator=Annotator(**annotator.model_dump()),
         files=CleanFiles(
             exclusions=PublishedJson.of(document(work, "price_axis_exclusions")),
             task_splits=PublishedJson.of(document(work, "source_splits")),

@@ -1,4 +1,4 @@
-"""Pipeline commands of `shopsim`, available in a checkout: build, sample, baseline, published and audit.
+"""Pipeline commands of `shopsim` in a checkout: build, sample, baseline, published, audit and annotate.
 
 Registration imports nothing heavy; Dagster is loaded when a command runs.
 """
@@ -9,6 +9,7 @@ from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
+from pipelines import cli_annotate
 from shopsim_env.commands.output import add_common, show, show_json
 
 SAMPLE_SEED = 20261130
@@ -27,6 +28,7 @@ def register(subparsers: Any) -> None:
     _register_baseline(subparsers)
     _register_published(subparsers)
     _register_audit(subparsers)
+    cli_annotate.register(subparsers)
 
 
 def _register_build(subparsers: Any) -> None:
@@ -44,7 +46,11 @@ def _register_build(subparsers: Any) -> None:
     parser.add_argument(
         "--manifest", metavar="FILE", help="manifest of that archive; its files lie beside it"
     )
-    parser.add_argument("--annotations", metavar="FILE", help="recorded persona price annotations")
+    parser.add_argument(
+        "--annotations",
+        metavar="FILE",
+        help="recorded persona price annotations; 'cache' for what `shopsim annotate` bought",
+    )
     parser.add_argument(
         "--runtime-regex-task-id",
         action="append",
@@ -177,14 +183,14 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
     for name in ("raw", "from_cleaned", "manifest", "annotations", "out"):
         value = getattr(arguments, name)
         if value is not None:
-            config[name] = str(Path(value).resolve())
+            config[name] = value if (name, value) == ("annotations", "cache") else str(Path(value).resolve())
     if arguments.lenient:
         config["lenient"] = True
     chosen = {name: getattr(arguments, name) for _, name, _ in _SPLIT_OPTIONS}
     config["project_splits"] = {name: value for name, value in chosen.items() if value is not None}
     if arguments.data is not None:
         data = Path(arguments.data).resolve()
-        config |= {"artifacts_root": str(data / "artifacts"), "releases_root": str(data / "releases")}
+        config |= {f"{name}_root": str(data / name) for name in ("artifacts", "releases", "cache")}
     return config
 
 

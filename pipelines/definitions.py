@@ -5,8 +5,9 @@ import dagster as dg
 from assets import annotations, audit, catalog, cleaned, release, search, splits, witnesses
 from assets.checks.modules import CHECK_MODULES
 from pipelines.automation import observe_daily, observe_published
-from pipelines.jobs import build_release
+from pipelines.jobs import build_release, reannotate
 from pipelines.resources.workspace import WorkspaceResource
+from pipelines.schedules import weekly_reannotation
 from pipelines.sensors import failed_run_log, raw_archive_changed
 
 ASSET_MODULES = [catalog, annotations, cleaned, audit, splits, search, witnesses, release]
@@ -17,8 +18,8 @@ def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:
     return dg.Definitions(
         assets=dg.load_assets_from_modules(ASSET_MODULES),
         asset_checks=dg.load_asset_checks_from_modules(CHECK_MODULES),
-        jobs=[build_release, observe_published],
-        schedules=[observe_daily],
+        jobs=[build_release, reannotate, observe_published],
+        schedules=[weekly_reannotation, observe_daily],
         sensors=[raw_archive_changed, failed_run_log],
         resources={"workspace": workspace},
     )

@@ -1,20 +1,28 @@
-"""Typed models of `configs/datasets/*.toml`; unknown keys are refused. No Dagster, no reading at import."""
+"""Typed models of `configs/datasets/*.toml` and `configs/annotation.toml`; unknown keys are refused.
+
+No Dagster, no reading at import. Values of keys that are secrets never stand here, only the names of their
+environment variables.
+"""
 
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.errors import ConfigError
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+FROM_CACHE = "cache"
 DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_Settings = TypeVar("_Settings", bound=_Model)
 
 
 class SourceBound(_Model):
@@ -107,12 +115,66 @@ class AnnotatorSettings(_Model):
     prompt_sha256: str = "not recorded"
 
 
+class ReannotationSettings(_Model):
+    """The weekly schedule: which data set, how many instructions a run may ask, whether it may pay at all."""
+
+    cron: str = "0 3 * * 1"
+    dataset: str = "paper"
+    max_requests: int = Field(default=200, ge=1)
+    confirm_paid_api: bool = False
+
+
+class AnnotationSettings(_Model):
+    """The paid endpoint and its limits; defaults are the seed's.
+
+    Times are seconds. `window_s` is the minute that `requests_per_minute` speaks of and `window_margin_s`
+    what is added to it, so that the limit holds at the server too. `expires_days` None: answers never expire.
+    Prices are per million tokens; None: no cost is estimated.
+    """
+
+    base_url: str = Field(default="https://api.siliconflow.cn/v1", pattern=r"^https?://[^\s@?#]+$")
+    model: str = Field(default="Qwen/Qwen3.5-27B", min_length=1)
+    api_key_env: str = Field(default="SILICONFLOW_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    extra_body: dict[str, Any] = {"enable_thinking": False}
+    max_output_tokens: int = Field(default=128, ge=1)
+    timeout_s: float = Field(default=120, gt=0)
+    workers: int = Field(default=32, ge=1)
+    requests_per_minute: int = Field(default=32, ge=1)
+    window_s: float = Field(default=60, ge=0.1)
+    window_margin_s: float = Field(default=2, ge=0)
+    cooldown_s: float = Field(default=65, ge=0)
+    longest_wait_s: float = Field(default=600, gt=0)
+    rate_limit_retries: int = Field(default=20, ge=0)
+    retries: int = Field(default=5, ge=0)
+    backoff_s: float = Field(default=1, ge=0)
+    backoff_max_s: float = Field(default=30, ge=0)
+    failures_in_a_row: int = Field(default=20, ge=1)
+    max_requests: int | None = Field(default=None, ge=1)
+    expires_days: float | None = Field(default=None, gt=0)
+    input_price: float | None = Field(default=None, ge=0)
+    output_price: float | None = Field(default=None, ge=0)
+    currency: str = "CNY"
+    reannotation: ReannotationSettings = ReannotationSettings()
+
+    @property
+    def api_url(self) -> str:
+        """The URL that requests go to, as answers and manifests record it."""
+        return f"{self.base_url.rstrip('/')}/chat/completions"
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+        """What that many tokens cost in `currency`, None without configured prices."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        return (input_tokens * self.input_price + output_tokens * self.output_price) / 1e6
+
+
 class DatasetSettings(_Model):
     """One data set: where its archive is, what it must contain, how it is split.
 
     Paths are relative to the repository root. `archive_sha256` None means ad hoc: the hash is recorded, not
     pinned. With `cleaned_manifest` the archive is a cleaned one, and `archive_sha256` is the hash of the raw
-    archive that the manifest names. `source_splits` empty means: by `tag` and persona.
+    archive that the manifest names. `source_splits` empty means: by `tag` and persona. `annotations` is a
+    recorded file; None or "cache" takes the answers that `shopsim annotate` bought.
     """
 
     name: str
@@ -131,6 +193,11 @@ class DatasetSettings(_Model):
     published: Published = Published()
     baseline: Baseline = Baseline()
     published_baseline: PublishedBaseline | None = None
+
+    @property
+    def recorded_annotations(self) -> str | None:
+        """Path of the recorded annotation file, None when answers come from the cache."""
+        return None if self.annotations == FROM_CACHE else self.annotations
 
 
 def configured_datasets(configs: Path) -> list[str]:
@@ -151,9 +218,22 @@ def load_dataset(configs: Path, name: str) -> DatasetSettings:
             "or `--raw FILE` for an ad hoc one",
             code="unknown_dataset",
         )
+    return _read(path, DatasetSettings)
+
+
+def load_annotation(path: Path) -> AnnotationSettings:
+    """Reads `configs/annotation.toml` or another file of its form; a missing file means the defaults.
+
+    Raises:
+        ConfigError: a key that does not fit, by name.
+    """
+    return _read(path, AnnotationSettings) if path.is_file() else AnnotationSettings()
+
+
+def _read(path: Path, model: type[_Settings]) -> _Settings:
     try:
-        return DatasetSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (ValidationError, tomllib.TOMLDecodeError) as error:
+        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (ValidationError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from error
 
 

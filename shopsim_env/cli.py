@@ -28,7 +28,7 @@ from shopsim_env.commands.output import show_json
 from shopsim_env.errors import ShopSimError
 from shopsim_env.versions import __version__
 
-_CHECKOUT_COMMANDS = ("build", "sample", "baseline", "published", "audit")
+_CHECKOUT_COMMANDS = ("build", "sample", "baseline", "published", "audit", "annotate")
 _CHECKOUT = Path(__file__).resolve().parent.parent / "pipelines" / "cli.py"
 
 

@@ -17,6 +17,7 @@ in `pipelines.errors`.
     │   └── LeaseLostError       the lease of an episode is gone or somebody else's
     ├── ServiceError         a server cannot be reached, does not let us in, or failed
     ├── JournalError         the action log of a server cannot be used, read or written
+    ├── RunError             a recorded run or episode that is not there or cannot be read
     └── UsageError           a wrong argument of a public function or command
 """
 
@@ -125,6 +126,12 @@ class TraceError(ShopSimError):
     """A trace file or line that cannot be read, or an action that no trace can hold exactly."""
 
     default_code = "trace_error"
+
+
+class RunError(ShopSimError):
+    """A recorded run, or an episode of one, that is not there or cannot be read."""
+
+    default_code = "unreadable_run"
 
 
 class SimulatorError(ShopSimError):

@@ -110,6 +110,7 @@ def write_records(path: Path, records: Any = None) -> Path:
 def config(folder: Path, **fields: Any) -> dict[str, Any]:
     """Run config of the workspace with everything below `folder`."""
     roots = {"artifacts_root": str(folder / "artifacts"), "releases_root": str(folder / "releases")}
+    roots["cache_root"] = str(folder / "cache")
     return {
         "dataset": "small",
         "runtime_regex_all": True,

@@ -2,11 +2,22 @@
 
 from collections.abc import Iterator
 
-from assets._inputs import audit_records, excluded_indices, task_rows
-from assets.checks.blocking import blocking_check
+from assets._inputs import audit_records, document, excluded_indices, task_rows
+from assets.checks.blocking import blocking_check, warning_check
 from pipelines.errors import DatasetError
 from pipelines.resources.workspace import Workspace
 from pipelines.stages.task_ids import active_tasks
+
+MOVED_WARNING = 0.05
+
+
+@warning_check("annotation_drift")
+def few_ceilings_moved(work: Workspace) -> Iterator[str]:
+    """At most 5 % of the tasks have another ceiling than in the data set's latest release."""
+    drift = document(work, "annotation_drift")
+    moved = len(drift["changes"]["ceilings_moved"]) if drift["changes"] else 0
+    if moved > MOVED_WARNING * drift["tasks"]:
+        yield f"{moved} of {drift['tasks']} ceilings moved"
 
 
 @blocking_check("price_annotations")

@@ -8,6 +8,7 @@ CONFIGS = ROOT / "configs"
 DATA = ROOT / "data"
 ARTIFACTS = DATA / "artifacts"
 RELEASES = DATA / "releases"
+CACHE = DATA / "cache"
 DAGSTER_HOME = ROOT / ".dagster_home"
 
 

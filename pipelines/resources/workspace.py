@@ -18,21 +18,26 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from pipelines.errors import ConfigError
 from pipelines.resources.artifact_store import ArtifactStore
 from pipelines.resources.memo import Memos
-from pipelines.resources.paths import ARTIFACTS, CONFIGS, RELEASES, ROOT
+from pipelines.resources.paths import ARTIFACTS, CACHE, CONFIGS, RELEASES, ROOT
 from pipelines.resources.reads import Reads, noted, setting_digests
 from pipelines.resources.tagger import load_tagger
 from pipelines.settings import (
+    AnnotationSettings,
+    AnnotatorSettings,
     DatasetSettings,
     ProjectSplits,
     adhoc_dataset,
     configured_datasets,
+    load_annotation,
     load_dataset,
 )
+from pipelines.stages.annotation.prompt import PROMPT_SHA256
 from pipelines.stages.cleaned_source import AUDIT_NAME, EXCLUSIONS_NAME
 from pipelines.stages.human_exclusions import HumanExclusions, load_exclusions
 from shopsim_env.canonical import sha256_file
 from shopsim_env.text.nouns import Tagger
 
+ANSWERS_NAME = "price_annotations.jsonl"
 ProgressCallback = Callable[[int, int], None]
 _Item = TypeVar("_Item")
 _SHOWN_EVERY = 64
@@ -41,7 +46,7 @@ EXCLUSIONS = "human_exclusions"
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files outside the artifact store that a run reads."""
+    """Files outside the artifact store that a run reads. `annotations` None: answers come from the cache."""
 
     archive: Path
     cleaned_manifest: Path | None
@@ -50,9 +55,14 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Resolved settings and folders of one asset or check in a run; notes in `reads` what is asked for."""
+    """Resolved settings and folders of one asset or check in a run; notes in `reads` what is asked for.
+
+    `annotation` and the cache file `answers` are not noted: what reads them is always made anew.
+    """
 
     settings: DatasetSettings
+    annotation: AnnotationSettings
+    answers: Path
     store: ArtifactStore
     reads: Reads
     memos: Memos
@@ -154,19 +164,25 @@ class WorkspaceResource(dg.ConfigurableResource):
     configs_root: str | None = None
     artifacts_root: str | None = None
     releases_root: str | None = None
+    cache_root: str | None = None
+    annotation_config: str | None = None
 
     def open(self) -> Workspace:
         """Resolves the configuration; paths are relative to the repository root."""
-        settings, reads = self._settings(), Reads()
+        annotation, reads = load_annotation(self._annotation_config()), Reads()
+        settings = self._settings(annotation)
         listed = load_exclusions(Path(self.configs_root or CONFIGS), settings.name)
         # An edited list makes what came of it stale, as an edited setting does.
         digests = {**setting_digests(settings), EXCLUSIONS: listed.sha256()}
         store = ArtifactStore(self.artifacts() / settings.name, digests, reads)
         manifest = ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None
-        annotations = ROOT / settings.annotations if settings.annotations else None
+        recorded = settings.recorded_annotations
+        annotations = ROOT / recorded if recorded else None
         files = Files(ROOT / settings.archive, manifest, annotations)
         return Workspace(
             settings=noted(settings, reads),
+            annotation=annotation,
+            answers=Path(self.cache_root or CACHE) / ANSWERS_NAME,
             store=store,
             reads=reads,
             memos=Memos(store, digests, lambda name: outside_digest(name, files, settings)),
@@ -183,7 +199,15 @@ class WorkspaceResource(dg.ConfigurableResource):
         """Folder of the artifacts of all data sets."""
         return Path(self.artifacts_root or ARTIFACTS)
 
-    def _settings(self) -> DatasetSettings:
+    def _annotation_config(self) -> Path:
+        if self.annotation_config is None:
+            return Path(self.configs_root or CONFIGS) / "annotation.toml"
+        path = ROOT / self.annotation_config
+        if not path.is_file():
+            raise ConfigError(f"expected annotation settings at {path}, found no file", code="input_missing")
+        return path
+
+    def _settings(self, annotation: AnnotationSettings) -> DatasetSettings:
         configs = Path(self.configs_root or CONFIGS)
         source = self._source()
         if source is None or self.dataset in configured_datasets(configs):
@@ -202,7 +226,14 @@ class WorkspaceResource(dg.ConfigurableResource):
             "runtime_regex_task_ids": listed,
         }
         kept = {key: value for key, value in changes.items() if value is not None}
-        return settings.model_copy(update=kept | {"project_splits": self._project_splits(settings)})
+        settings = settings.model_copy(update=kept | {"project_splits": self._project_splits(settings)})
+        if settings.recorded_annotations is not None:
+            return settings
+        asked = AnnotatorSettings(
+            model=annotation.model, api_url=annotation.api_url, prompt_sha256=PROMPT_SHA256
+        )
+        # A setting like any other: what was made under one model is stale under the next.
+        return settings.model_copy(update={"annotator": asked})
 
     def _project_splits(self, settings: DatasetSettings) -> ProjectSplits:
         """The configured policy with the values that this run replaces."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from pipelines.stages.evidence import Evidence, write_evidence
 from pipelines.stages.playable import PlayableParts, write_playable
+from pipelines.stages.published_json import read_json
 from pipelines.stages.witness_report import summarise_witnesses
 from pipelines.stages.witnesses import read_witnesses
 from shopsim_env.canonical import pretty_json, sha256_file
@@ -177,6 +178,8 @@ def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
     for name, source in {layout.WITNESSES: parts.witnesses, **parts.exports}.items():
         (staging / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, staging / name)
+    cleaned = read_json(parts.exports[layout.CLEAN_MANIFEST_EXPORT])
+    counts["runtime_budget_persona_tasks"] = cleaned["persona_runtime_regex_task_count"]
     with closing(open_readonly(staging / layout.CATALOG)) as connection:
         counts["products"] = int(connection.execute("SELECT count(*) FROM product").fetchone()[0])
     return dict(sorted(counts.items()))

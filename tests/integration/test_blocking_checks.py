@@ -441,7 +441,8 @@ def test_every_check_has_a_planted_fault() -> None:
         ("persona_splits", "groups_never_broken"),
     }
     assert declared - planted == needs_other_data
-    # These leave no receipt, so they are not among the declared; their faults stand above.
-    without = {"release_verifies", "grade_shares_have_not_fallen"}
+    # These leave no receipt, so they are not among the declared; their faults stand above and, for the drift,
+    # in test_annotation_assets.py.
+    without = {"release_verifies", "grade_shares_have_not_fallen", "few_ceilings_moved"}
     names = {spec.name for checks in defs.asset_checks for spec in checks.check_specs}
     assert names == {check for _, check in declared} | without

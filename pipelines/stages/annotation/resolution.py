@@ -40,13 +40,17 @@ class AuditRecord:
 
 
 def missing_field(task: PersonaTask, answers: Answers) -> str:
-    """Which text of `task` must still be annotated: a field name, or "" when the answers suffice."""
+    """Which text of `task` must still be annotated: a field name, or "" when the answers suffice.
+
+    An answer on the full text stands alone: it was only ever asked because the simple one had no ceiling
+    (a recorded audit file holds the final answers, not the first ones).
+    """
     simple = answers.get((task.task_id, SIMPLE_FIELD))
+    if (task.task_id, FULL_FIELD) in answers and (simple is None or not simple.has_ceiling):
+        return ""
     if simple is None:
         return SIMPLE_FIELD
-    if simple.has_ceiling or task.instruction == task.instruction_simple:
-        return ""
-    return "" if (task.task_id, FULL_FIELD) in answers else FULL_FIELD
+    return "" if simple.has_ceiling or task.instruction == task.instruction_simple else FULL_FIELD
 
 
 def resolve(task: PersonaTask, answers: Answers) -> Annotation:
@@ -55,8 +59,8 @@ def resolve(task: PersonaTask, answers: Answers) -> Annotation:
     A ceiling in the simple text wins; identical texts keep the first answer; otherwise the answer on the full
     text is final, even when it has no ceiling.
     """
-    simple = answers[task.task_id, SIMPLE_FIELD]
-    if simple.has_ceiling or task.instruction == task.instruction_simple:
+    simple = answers.get((task.task_id, SIMPLE_FIELD))
+    if simple is not None and (simple.has_ceiling or task.instruction == task.instruction_simple):
         return simple
     return answers[task.task_id, FULL_FIELD]
 
@@ -107,8 +111,8 @@ def refuse_missing(missing: Iterable[str]) -> None:
     if found:
         raise AnnotationError(
             f"expected an annotation for every active persona task; missing for {len(found)}: task "
-            f"{_examples(found)}. Give a recorded file (--annotations FILE), or decide that budgets are read "
-            "at run time (--runtime-regex-task-id ID, or 'all')",
+            f"{_examples(found)}. Give a recorded file (--annotations FILE), buy what is missing (shopsim "
+            "annotate), or decide that budgets are read at run time (--runtime-regex-task-id ID, or 'all')",
             code="annotations_missing",
         )
 

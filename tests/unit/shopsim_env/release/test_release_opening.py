@@ -59,6 +59,7 @@ def test_tasks_products_splits_and_goals(small_release: Path) -> None:
         assert [goal.task_id for goal in release.private().goals()] == [0, 2, 3]
         assert release.manifest["counts"]["blank_targets_dropped"] == 1
         assert release.manifest["counts"]["inactive_tasks"] == 1
+        assert release.manifest["counts"]["runtime_budget_persona_tasks"] == 1
         assert release.search("营地灯").hits[0].asin == "700000000001"
         assert set(release.metrics["search_baseline"]) == {"source/standard_eval", "project/test"}
 
