@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from shopsim_env.client.beating import BeatingTask
-from shopsim_env.client.core import Calls, EpisodeCore
+from shopsim_env.client.core import Calls, EpisodeCore, members_of
 from shopsim_env.client.facts import (
     DEFAULT_WAIT_S,
     Ask,
@@ -86,8 +86,7 @@ class AsyncClient:
 
         async def start() -> AsyncGroup:
             answer = await self.run(self._calls.open(ask))
-            members = member(answer, "members")
-            episodes = tuple(self._episode({**answer, **held}, heartbeat=heartbeat) for held in members)
+            episodes = tuple(self._episode(one, heartbeat=heartbeat) for one in members_of(answer))
             return AsyncGroup(member(answer, "group_id"), member(answer, "anchor"), episodes)
 
         return Opening(start)

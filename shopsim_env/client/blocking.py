@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from shopsim_env.client.beating import BeatingThread
-from shopsim_env.client.core import Calls, EpisodeCore
+from shopsim_env.client.core import Calls, EpisodeCore, members_of
 from shopsim_env.client.facts import (
     DEFAULT_WAIT_S,
     Ask,
@@ -108,8 +108,7 @@ class Client:
         """Starts `n` episodes with identical starts; arguments and errors as for `episode`."""
         ask = Ask(task_id, split, seed, tools, wait_s, private, options, n)
         answer = self.run(self._calls.open(ask))
-        members = member(answer, "members")
-        episodes = tuple(self._episode({**answer, **held}, heartbeat=heartbeat) for held in members)
+        episodes = tuple(self._episode(one, heartbeat=heartbeat) for one in members_of(answer))
         return EpisodeGroup(member(answer, "group_id"), member(answer, "anchor"), episodes)
 
     def attach(self, lease_id: str, *, heartbeat: bool = False) -> "Episode":

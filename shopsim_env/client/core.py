@@ -7,6 +7,7 @@ lost. `blocking` and `asynchronous` run the operations.
 import re
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -124,6 +125,12 @@ class Calls:
         return Request(method, path, {**headers, **kind}, encode_body(body), timeout_s)
 
 
+def members_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The answer to each member of a group, as if it had been opened alone; nothing is shared."""
+    start = {name: value for name, value in answer.items() if name != "members"}
+    return [{**deepcopy(start), **held} for held in member(answer, "members")]
+
+
 class EpisodeCore(EpisodeView):
     """An episode on a server."""
 
@@ -217,10 +224,9 @@ class EpisodeCore(EpisodeView):
     def releasing(self, *, brief: bool = False) -> Operation[bool]:
         """Releases the lease; False when it was gone."""
         path = f"/v1/episodes/{self.lease_id}?fence={self.fence}"
+        answer = json_object((yield from self._calls.call("DELETE", path, brief=brief)))
         self._released = True
-        return bool(
-            member(json_object((yield from self._calls.call("DELETE", path, brief=brief))), "released")
-        )
+        return bool(member(answer, "released"))
 
     def _send(self, verb: str, asked: dict[str, Any]) -> Operation[dict[str, Any]]:
         # A fencing number is never given twice, so no earlier holder has used this id.

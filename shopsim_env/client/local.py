@@ -218,8 +218,9 @@ class LocalEpisode(EpisodeView):
     def release(self) -> bool:
         """Gives the slot back; False when the lease was gone already."""
         self._client.keep(self, kept=False)
+        given_back = self._client.call(lambda: self._pool.give_back(self.lease_id, self.fence))
         self._released = True
-        return self._client.call(lambda: self._pool.give_back(self.lease_id, self.fence))
+        return given_back
 
     def leave(self) -> None:
         """Releases the lease if it is still held here."""

@@ -25,7 +25,7 @@ class Retries:
     Args:
         give_up_s: Seconds from the first failure after which no further try begins; 0 never repeats.
         first_s: Longest first pause.
-        most_s: Longest pause, unless the server asks for more (`Retry-After`).
+        most_s: Longest pause; what the server asks for (`Retry-After`) is added.
 
     Raises:
         UsageError: a number that is negative or not finite.
@@ -134,7 +134,8 @@ def exchange(
             return found
         now = clock()
         end = now + retries.give_up_s if end is None else end
-        pause = max(retries.pause(attempt, key), found.after_s)
+        # Added, not the larger of both: else all clients come back at the very second that they were told.
+        pause = retries.pause(attempt, key) + found.after_s
         last = room_end if found.no_room else end
         if not found.again or now + pause > last:
             raise found.error

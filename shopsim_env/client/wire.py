@@ -15,6 +15,7 @@ from shopsim_env.errors import UsageError
 
 _KEPT: Final = 256
 _KEPT_S: Final = 30.0
+_CONNECT_S: Final = 10.0
 _URL: Final = re.compile(
     r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>\d{1,5}))?(/[A-Za-z0-9._~-]+)*/?", re.ASCII
 )
@@ -115,7 +116,8 @@ def _settings(httpx: Any, tls: ssl.SSLContext | None) -> dict[str, Any]:
 
 
 def _built(httpx: Any, url: str, request: Request) -> Any:
-    timeout = httpx.Timeout(request.timeout_s).as_dict()
+    # Only an answer may take as long as a reset waits.
+    timeout = httpx.Timeout(request.timeout_s, connect=min(request.timeout_s, _CONNECT_S)).as_dict()
     return httpx.Request(
         request.method,
         url + request.path,

@@ -118,6 +118,8 @@ def scenario(client, task: int):
         yield seen([episode.done, episode.actions_played, episode.release(), episode.release()])
         yield refused(episode.step, "search[x]")
     group = client.group(split="project/train", seed=3, n=2, observation_style="compact")
+    group.episodes[0].reset.observation_state["actions"] = "changed by its holder"
+    yield seen(group.episodes[1].reset)
     yield seen(group.anchor)
     for episode in group.episodes:
         yield seen(episode.step("search[收纳]"))

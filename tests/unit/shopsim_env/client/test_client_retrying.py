@@ -107,7 +107,7 @@ def test_the_time_counts_from_the_first_failure():
 def test_retry_after_is_honoured_and_bounded():
     world = World(refused("stopping", after="4"), ok(a=1))
     asked(world, Retries())
-    assert world.pauses == [4.0]
+    assert 4.0 < world.pauses[0] <= 4.1
     world = World(refused("stopping", after="999"))
     with pytest.raises(ServiceError, match="because of stopping"):
         asked(world, Retries())
