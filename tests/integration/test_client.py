@@ -439,3 +439,40 @@ print(sorted({"starlette", "uvicorn", "prometheus_client"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == ["missing_extra", "missing_extra", "True", "[]"]
+
+
+def test_leaving_a_dead_server_warns_and_hides_nothing(task, caplog):
+    with ServerProcess(SAMPLE_RELEASE) as server, Client(address(server.port), retries=QUICK) as client:
+        episode = client.episode(task)
+        server.kill()
+        with pytest.raises(ZeroDivisionError), episode:
+            raise ZeroDivisionError
+        with pytest.raises(UsageError):
+            client.episode(task, seed=object())
+    assert [record.getMessage() for record in caplog.records if record.name == "shopsim_env.client"] == [
+        "an episode was not released and will expire: unreachable"
+    ]
+
+
+def test_an_async_beat_ends_with_its_lease(task, caplog):
+    async def play(server: ServerProcess) -> None:
+        async with AsyncClient(address(server.port), retries=QUICK) as client:
+            assert (await client.tasks(limit=1)).tasks
+            async with client.episode(task, heartbeat=True) as episode:
+                await client.release_all()
+                while client._beats.episodes:
+                    await asyncio.sleep(0.02)
+                with pytest.raises(LeaseLostError):
+                    await episode.step("search[a]")
+                server.kill()
+                raise ZeroDivisionError
+
+    with ServerProcess(SAMPLE_RELEASE, "--lease-ttl", "0.6") as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHOPSIM_ADMIN_TOKEN", ADMIN)
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(play(server))
+    messages = [record.getMessage() for record in caplog.records if record.name == "shopsim_env.client"]
+    assert messages == [
+        "heartbeat failed: lease_lost",
+        "an episode was not released and will expire: unreachable",
+    ]
