@@ -44,7 +44,7 @@ def task(release):
 
 @pytest.fixture(scope="module")
 def server():
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "3", "--lease-ttl", "2") as found:
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "3", "--lease-ttl", "600") as found:
         yield found
 
 
@@ -157,7 +157,7 @@ def refusals(client, task: int):
 
 
 def test_three_clients_see_the_same_bytes(server, release, task):
-    with LocalClient(release, slots=3, ttl_s=2) as local:
+    with LocalClient(release, slots=3, ttl_s=600) as local:
         expected = list(scenario(local, task))
     with Client(address(server.port)) as client:
         found = list(scenario(client, task))
@@ -319,11 +319,11 @@ def test_cut_answers_play_nothing_twice(server, proxy, release, task):
     assert metric(server, "shopsim_pool_opened_total") - opened == 1
 
 
-def test_async_cut_answers_cancelled_calls_and_waiting(server, proxy, task):
+def test_async_cut_answers_and_cancelled_calls(proxy, task):
     async def play() -> None:
         retries = Retries(give_up_s=30.0, first_s=0.01, most_s=0.05)
         async with AsyncClient(address(proxy.port), retries=retries) as client:
-            async with client.episode(task, heartbeat=True) as episode:
+            async with client.episode(task) as episode:
                 proxy.cut = 2
                 assert (await episode.step("search[收纳]")).valid
                 running = asyncio.ensure_future(episode.step("click[back to search]"))
@@ -335,25 +335,34 @@ def test_async_cut_answers_cancelled_calls_and_waiting(server, proxy, task):
                 await episode.resume()
                 fence = episode.fence
                 assert episode.actions_played in (1, 2), "whatever it was, it is known now"
-                # The lease lives two seconds without use; the task beats for it, others wait for its end.
-                async with client.group(task, n=2) as group:
-                    with pytest.raises(CapacityError):
-                        await client.episode(task, wait_s=0)
-                    await asyncio.sleep(2.5)
-                    with pytest.raises(LeaseLostError):
-                        await group.episodes[0].step("search[a]")
-                assert await episode.heartbeat() == 2.0
+                assert (await episode.step("search[收纳]")).valid
                 assert episode.fence == fence
                 other = await client.attach(episode.lease_id)
                 with pytest.raises(LeaseLostError) as stale:
                     await episode.step("search[a]")
                 assert stale.value.code == "stale_fence"
                 await other.release()
-            health = await client.health()
-            assert health.free_slots == 3
+            assert (await client.health()).free_slots == 3
             assert "Client('http://127.0.0.1" in repr(client)
 
     asyncio.run(play())
+
+
+def test_async_beats_keep_a_lease_and_without_them_it_expires(task):
+    async def play(port: int) -> None:
+        async with AsyncClient(address(port)) as client, client.episode(task, heartbeat=True) as episode:
+            async with client.group(task, n=2) as group:
+                with pytest.raises(CapacityError):
+                    await client.episode(task, wait_s=0)
+                # Somebody who waits gets the slot of a lease that nobody uses.
+                await (await client.episode(task, wait_s=60)).release()
+                with pytest.raises(LeaseLostError) as lost:
+                    await group.episodes[0].step("search[a]")
+                assert lost.value.code == "lease_lost"
+            assert await episode.heartbeat() == 3.0
+
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "3", "--lease-ttl", "3") as server:
+        asyncio.run(play(server.port))
 
 
 def test_waiting_for_a_slot_and_back_pressure(server, task):
