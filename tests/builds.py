@@ -5,15 +5,12 @@ Every text is ours. `CANARIES` are strings that stand in private fields only; th
 
 import gzip
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from pipelines.build import BuildReport, run_build
-from shopsim_env.release.layout import MANIFEST
-from shopsim_env.release.manifest import manifest_bytes
 
 CANARY_FULL = "canaryfulltext"
 CANARY_OPTION = "雾蓝canaryoption"
@@ -123,16 +120,6 @@ def build(folder: Path, **fields: Any) -> BuildReport:
     """Runs the whole job below `folder` with a Dagster instance of its own."""
     with dg.DagsterInstance.ephemeral() as instance:
         return run_build(config(folder, **fields), instance=instance)
-
-
-def public_copy(release: Path, out: Path) -> Path:
-    """The release without its private part, as its manifest allows it."""
-    shutil.copytree(release, out)
-    shutil.rmtree(out / "private")
-    payload = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
-    files = {name: entry for name, entry in payload["files"].items() if entry["visibility"] == "public"}
-    (out / MANIFEST).write_bytes(manifest_bytes({**payload, "public_copy": True, "files": files}))
-    return out
 
 
 def write_config(folder: Path, name: str, text: str) -> Path:

@@ -9,6 +9,7 @@ import pytest
 
 from shopsim_env import load_release
 from shopsim_env.cli import main
+from shopsim_env.release.public import make_public_copy
 
 
 def audit(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
@@ -104,7 +105,7 @@ def test_unknown_cases(
 def test_a_public_copy_has_no_evidence(
     small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copy = builds.public_copy(small_release, tmp_path / "public")
+    copy = make_public_copy(small_release, tmp_path / "public").path
     for arguments in ((), ("--asin", "700000000002"), ("--task", "0")):
         status, out, err = audit(capsys, copy, *arguments)
         assert (status, out) == (1, "")

@@ -12,6 +12,7 @@ import pytest
 from shopsim_env import Release, TaskError, UsageError, check_contamination, load_release
 from shopsim_env.cli import main
 from shopsim_env.contamination import MEANINGS
+from shopsim_env.release.public import make_public_copy
 
 # Task 0 of `builds.small_records`: persona, task 2: standard.
 SIMPLE = "找一盏营地灯，50元以内"
@@ -29,7 +30,7 @@ def release(small_release: Path) -> Iterator[Release]:
 
 @pytest.fixture
 def public(small_release: Path, tmp_path: Path) -> Iterator[Release]:
-    with load_release(builds.public_copy(small_release, tmp_path / "public")) as opened:
+    with load_release(make_public_copy(small_release, tmp_path / "public").path) as opened:
         yield opened
 
 
@@ -164,7 +165,7 @@ def test_the_command(small_release: Path, tmp_path: Path, capsys: pytest.Capture
 def test_the_command_says_what_a_public_copy_cannot_compare(
     small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copy = builds.public_copy(small_release, tmp_path / "public")
+    copy = make_public_copy(small_release, tmp_path / "public").path
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(json.dumps({"task_id": 0}) for _ in range(60)))
     command = ["contamination", str(path), "--release", str(copy), "--split", "source/persona_train"]

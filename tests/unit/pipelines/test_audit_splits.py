@@ -127,11 +127,12 @@ def test_sizes_that_no_groups_reach_leave_the_project_split_open(tmp_path: Path)
     assert UNDETERMINED in row["would_have_gone"]["0"]
 
 
-def test_a_task_that_ingest_set_aside_would_have_gone_nowhere(tmp_path: Path) -> None:
+def test_a_task_without_target_would_have_gone_to_the_published_split(tmp_path: Path) -> None:
     no_target = instruction("买灯", attributes=[], instruction_options=[])
     records = [product("700000000001", customization_options=TWO_AXES, instructions=[no_target])]
     rows = raw_rows(tmp_path, records)
     tasks = assign_task_ids(rows)
     bounds = [SourceBounds("everything", 0, 5, None)]
     (row,) = build_lineage(rows, tasks, find_exclusions(rows, tasks), bounds, SplitPolicy())
-    assert row["would_have_gone"] == {"0": []}
+    # The published files hold such tasks; a release does not offer them (decision 0006).
+    assert row["would_have_gone"] == {"0": ["source/everything"]}
