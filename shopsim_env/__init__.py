@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from shopsim_env.catalog.price_axes import price_axes
     from shopsim_env.catalog.prices import PriceResolution, resolve_price
     from shopsim_env.catalog.product import Product
+    from shopsim_env.client import AsyncClient, Client, LocalClient
     from shopsim_env.contamination import ContaminationHit, ContaminationReport, check_contamination
     from shopsim_env.errors import (
+        CapacityError,
         EpisodeError,
+        LeaseLostError,
         ObservationError,
         PoolError,
         ReleaseError,
         SearchIndexError,
+        ServiceError,
         ShopSimError,
         TaskError,
         TraceError,
@@ -45,13 +49,18 @@ __version__ = _versions.__version__
 
 _HOMES = {
     "AskShopper": "shopsim_env.shop.actions",
+    "AsyncClient": "shopsim_env.client",
     "Budget": "shopsim_env.tasks.budget",
+    "CapacityError": "shopsim_env.errors",
     "Click": "shopsim_env.shop.actions",
+    "Client": "shopsim_env.client",
     "ContaminationHit": "shopsim_env.contamination",
     "ContaminationReport": "shopsim_env.contamination",
     "EnvPool": "shopsim_env.pool",
     "EpisodeError": "shopsim_env.errors",
     "Group": "shopsim_env.pool",
+    "LeaseLostError": "shopsim_env.errors",
+    "LocalClient": "shopsim_env.client",
     "ObservationError": "shopsim_env.errors",
     "OptionMatch": "shopsim_env.reward.option",
     "PoolError": "shopsim_env.errors",
@@ -65,6 +74,7 @@ _HOMES = {
     "SearchHit": "shopsim_env.search.result",
     "SearchIndexError": "shopsim_env.errors",
     "SearchResult": "shopsim_env.search.result",
+    "ServiceError": "shopsim_env.errors",
     "ShopEnv": "shopsim_env.shop.env",
     "ShopSimError": "shopsim_env.errors",
     "Step": "shopsim_env.shop.env",
@@ -89,13 +99,18 @@ _HOMES = {
 }
 __all__ = [
     "AskShopper",
+    "AsyncClient",
     "Budget",
+    "CapacityError",
     "Click",
+    "Client",
     "ContaminationHit",
     "ContaminationReport",
     "EnvPool",
     "EpisodeError",
     "Group",
+    "LeaseLostError",
+    "LocalClient",
     "ObservationError",
     "OptionMatch",
     "PoolError",
@@ -109,6 +124,7 @@ __all__ = [
     "SearchHit",
     "SearchIndexError",
     "SearchResult",
+    "ServiceError",
     "ShopEnv",
     "ShopSimError",
     "Step",

@@ -13,6 +13,9 @@ in `pipelines.errors`.
     ├── TraceError           a trace file or line that is not one, or an action that cannot be written down
     ├── SimulatorError       the endpoint behind a simulated customer failed
     ├── PoolError            no free slot, or a slot or lease that the caller does not have
+    │   ├── CapacityError        no room on a server, also after waiting
+    │   └── LeaseLostError       the lease of an episode is gone or somebody else's
+    ├── ServiceError         a server cannot be reached, does not let us in, or failed
     ├── JournalError         the action log of a server cannot be used, read or written
     ├── RunError             a recorded run or episode that is not there or cannot be read
     └── UsageError           a wrong argument of a public function or command
@@ -31,6 +34,8 @@ class ShopSimError(Exception):
     # Whether the caller asked for something that cannot be, rather than a check having failed; commands end
     # with exit code 2 then.
     wrong_use = False
+    # For an infrastructure failure, which is never a reward: its name in the closed list of `Step`.
+    failure_kind: str | None = None
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         super().__init__(message)
@@ -79,6 +84,36 @@ class PoolError(ShopSimError):
     """A pool without a free slot, or a slot or lease that the caller does not have; nothing was changed."""
 
     default_code = "pool_error"
+
+
+class CapacityError(PoolError):
+    """A client found no room, also after waiting as long as it was told to; nothing was changed."""
+
+    default_code = "capacity"
+    failure_kind = "capacity"
+
+
+class LeaseLostError(PoolError):
+    """The lease of a client's episode is gone or was taken over; the episode cannot go on here."""
+
+    default_code = "lease_lost"
+    failure_kind = "lease_lost"
+
+
+class ServiceError(ShopSimError):
+    """A server cannot be reached, answers with something else, does not let us in, or failed.
+
+    Args:
+        message: Full sentence for people.
+        code: Stable identifier, such as `unreachable`, `timeout`, `bad_answer` or a code of the server.
+        failure_kind: `timeout`, `env_crash` or `adapter`.
+    """
+
+    default_code = "unreachable"
+
+    def __init__(self, message: str, *, code: str | None = None, failure_kind: str = "env_crash") -> None:
+        super().__init__(message, code=code)
+        self.failure_kind = failure_kind
 
 
 class JournalError(ShopSimError):

@@ -140,7 +140,7 @@ _LEASE = "/v1/episodes/{lease_id}"
 _FENCE_QUERY: dict[str, Field] = {
     "fence": Number(about="refused unless it is the current one", least=0, most=2**63 - 1, nullable=True)
 }
-_TASKS_QUERY: dict[str, Field] = {
+TASKS_QUERY: dict[str, Field] = {
     "split": Text(about="only tasks of this split", longest=200, nullable=True),
     "persona": Text(about="only tasks with a persona, or without", choices=("yes", "no"), nullable=True),
     "find": Text(about="only task ids that contain these digits", pattern="[0-9]{0,19}", default=""),
@@ -260,7 +260,7 @@ OPERATIONS: Final = (
         "Task ids and labels, a page at a time",
         "Tasks",
         _tasks,
-        query=_TASKS_QUERY,
+        query=TASKS_QUERY,
         codes=("unknown_split",),
     ),
     Operation("health", "GET", "/healthz", "Readiness and load", "Health", _health),

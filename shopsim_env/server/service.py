@@ -159,14 +159,7 @@ class Service:
         return tuple(task_id for task_id in ids if find in str(task_id)) if find else ids
 
     async def _open(self, fields: dict[str, Any], gone: Gone, *, n: int, group: bool) -> tuple[Lease, ...]:
-        request = EpisodeRequest(
-            task_id=fields["task_id"],
-            split=fields["split"],
-            seed=fields["seed"],
-            options={name: fields[name] for name in ENVIRONMENT},
-            request_id=fields["request_id"],
-            note=fields["tools"],
-        )
+        request = episode_request(fields)
         leases = await open_when_free(self.pool, request, fields["wait_s"], gone, n=n, group=group)
         for lease in leases:
             LOG.info(
@@ -220,6 +213,18 @@ class Service:
                 }
             },
         )
+
+
+def episode_request(fields: dict[str, Any]) -> EpisodeRequest:
+    """What the checked fields of a reset or group ask the pool for."""
+    return EpisodeRequest(
+        task_id=fields["task_id"],
+        split=fields["split"],
+        seed=fields["seed"],
+        options={name: fields[name] for name in ENVIRONMENT},
+        request_id=fields["request_id"],
+        note=fields["tools"],
+    )
 
 
 def tool_kind(lease: Lease) -> str:

@@ -21,6 +21,7 @@ from pipelines.stages.audit.codes import CODES
 from pipelines.stages.audit.labels import LABELS, NOT_GRADED
 from shopsim_env.catalog import prices
 from shopsim_env.cli import build_parser
+from shopsim_env.client.faults import _CLASSES
 from shopsim_env.contamination import MEANINGS
 from shopsim_env.release import layout, manifest
 from shopsim_env.server.operations import OPERATIONS
@@ -230,6 +231,13 @@ def test_server_page_names_every_code_and_path() -> None:
     codes = set(STATUSES) | set(raised_codes(f"{pool}/journal.py", f"{pool}/resuming.py"))
     assert codes <= set(re.findall(r"`(\w+)`", text))
     assert all(f"{entry.method} {entry.path}" in text for entry in OPERATIONS)
+
+
+def test_client_page_names_every_own_code_and_exception() -> None:
+    folder = ROOT / "shopsim_env" / "client"
+    codes = set(raised_codes(*(str(path.relative_to(ROOT)) for path in folder.glob("*.py"))))
+    assert {"unsettled", "bad_answer"} <= codes <= named("client.md")
+    assert {error.__name__ for error in _CLASSES.values()} - {"UnknownTaskError"} <= named("client.md")
 
 
 def test_reward_page_names_every_price_code() -> None:
