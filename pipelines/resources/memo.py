@@ -5,7 +5,6 @@ and no guesses. What a memory cannot prove unchanged is done again. No Dagster h
 """
 
 import json
-import os
 import platform
 import sqlite3
 import sys
@@ -16,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ArtifactError
-from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.artifact_store import ArtifactStore, write_json
 from pipelines.resources.reads import Reads
-from shopsim_env.canonical import compact_json, pretty_json, sha256_text
+from shopsim_env.canonical import compact_json, sha256_text
+
+# Key of a memory's hash over the rest of it.
+_OWN = "sha256"
 
 
 @cache
@@ -48,15 +50,14 @@ class Memos:
     def recall(self, name: str, recipe: str) -> dict[str, Any] | None:
         """The result that was kept for `name`, if nothing that it depends on has changed; else None.
 
+        A damaged memory is none: the work is done again.
+
         Args:
             name: Asset or check.
             recipe: SHA-256 of the code that would do the work now.
         """
-        path = self._path(name)
-        if not path.is_file():
-            return None
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if (kept["recipe"], kept["tools"]) != (recipe, tools_sha256()):
+        kept = _read(self._path(name))
+        if kept is None or (kept["recipe"], kept["tools"]) != (recipe, tools_sha256()):
             return None
         reads = Reads(**kept["reads"])
         return dict(kept["result"]) if self._holds(reads) else None
@@ -66,11 +67,7 @@ class Memos:
         if not self._holds(reads):
             return
         value = {"recipe": recipe, "tools": tools_sha256(), "reads": asdict(reads), "result": dict(result)}
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(pretty_json(value), encoding="utf-8")
-        temporary.replace(path)
+        write_json(self._path(name), {**value, _OWN: sha256_text(compact_json(value))})
 
     def forget(self, name: str) -> None:
         """Takes a memory away: its result does not hold any more."""
@@ -91,3 +88,15 @@ class Memos:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name.replace('/', '.')}.json"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """What `Memos.keep` wrote, None where there is nothing or where it is not what was written."""
+    try:
+        value = json.loads(path.read_bytes()) if path.is_file() else None
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    own = value.pop(_OWN, None)
+    return value if own == sha256_text(compact_json(value)) else None

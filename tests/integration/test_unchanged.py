@@ -15,6 +15,7 @@ from places import ROOT
 
 from assets.release import PARENTS
 from pipelines.build import BuildReport, run_build
+from pipelines.errors import ArtifactError
 
 CONFIG = """
 name = "small"
@@ -30,6 +31,8 @@ splits = ["source/standard_eval"]
 floor_full = {floor}
 """
 EVERYTHING = {*PARENTS, "release"}
+# It compares with the release before, which no memory knows: it is made at every build, with its check.
+ALWAYS = {"annotation_drift"}
 
 
 class Shop:
@@ -47,13 +50,14 @@ class Shop:
         tagger: str = "rjieba",
         products: int = 8,
         rerun: bool = False,
+        index_only: bool = False,
     ) -> BuildReport:
         values: dict[str, Any] = {"seed": seed, "floor": floor, "tagger": tagger, "products": products}
         text = CONFIG.format(archive=self.archive, **values)
         configs = write_config(self.folder / "configs", "small", text)
         fields: dict[str, Any] = {"configs_root": configs, "runtime_regex_all": False, "rerun": rerun}
         with dg.DagsterInstance.ephemeral() as instance:
-            return run_build(config(self.folder, **fields), instance=instance)
+            return run_build(config(self.folder, **fields), instance=instance, index_only=index_only)
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +78,10 @@ def shop(built: Path, tmp_path: Path) -> Shop:
 
 def redone(report: BuildReport) -> set[str]:
     assert report.ok, report.problems
-    assert {stage.asset for stage in report.stages} == EVERYTHING
-    return {stage.asset for stage in report.stages if not stage.unchanged}
+    assert {stage.asset for stage in report.stages} == EVERYTHING | ALWAYS
+    done = {stage.asset for stage in report.stages if not stage.unchanged}
+    assert done >= ALWAYS
+    return done - ALWAYS
 
 
 def test_nothing_changed_nothing_done(shop: Shop) -> None:
@@ -119,6 +125,31 @@ def test_a_passed_check_does_not_vouch_for_other_settings(shop: Shop) -> None:
         assert "archive_counts_expected: products: expected 9, found 8" in report.problems[0]
 
 
+LIST = 'dataset = "small"\nversion = "1"\n[[exclude]]\ntask = 3\nreason = "r"\nauthor = "a"\n'
+
+
+def test_a_new_version_of_the_same_exclusions_reaches_the_release(shop: Shop) -> None:
+    """Contract 7.20: the manifest names the versions of the lists, whose entries may stay as they were."""
+    folder = shop.folder / "configs" / "exclusions"
+    folder.mkdir()
+
+    def versions() -> Any:
+        path = shop.folder / "releases" / "small" / "current" / "manifest.json"
+        return json.loads(path.read_text(encoding="utf-8"))["human_exclusions"]["versions"]
+
+    (folder / "hand.toml").write_text(LIST, encoding="utf-8")
+    assert "human_exclusions" in redone(shop.build())
+    assert versions() == {"hand.toml": "1"}
+    (folder / "hand.toml").write_text(LIST.replace('"1"', '"2"'), encoding="utf-8")
+    done = redone(shop.build())
+    assert {"human_exclusions", "release"} <= done
+    assert not {"cleaned_v2", "title_nouns", "search_index", "persona_splits"} & done, "equal bytes end it"
+    assert versions() == {"hand.toml": "2"}
+    (folder / "hand.toml").rename(folder / "list.toml")
+    assert "human_exclusions" in redone(shop.build())
+    assert versions() == {"list.toml": "2"}
+
+
 def test_another_tagger_reaches_the_nouns_alone(shop: Shop) -> None:
     assert redone(shop.build(tagger="literal")) == {"title_nouns", "release"}
 
@@ -139,6 +170,27 @@ def test_a_damaged_artifact_is_written_again(shop: Shop, asset: str) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     assert redone(shop.build()) == {asset}
     assert len(path.read_bytes()) == described["bytes"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]"])
+def test_damaged_notes_mean_that_work_is_done_again(shop: Shop, damage: bytes) -> None:
+    """A memory of an asset and of a check, the record of an artifact, receipts."""
+    meta = shop.folder / "artifacts" / "small" / "meta"
+    for name in ("memo/title_nouns.json", "memo/audit.findings_fit_the_table_of_codes.json"):
+        (meta / name).write_bytes(damage)
+    for name in ("task_labels.json", "clean_splits.checks.json"):
+        (meta / name).write_bytes(damage)
+    report = shop.build()
+    assert redone(report) == {"title_nouns", "task_labels"}
+    assert report.checks_unchanged < report.checks_passed
+    assert redone(shop.build()) == set()
+
+
+def test_a_damaged_record_stops_the_index_alone_and_names_the_file(shop: Shop) -> None:
+    (shop.folder / "artifacts" / "small" / "meta" / "cleaned_v2.json").write_bytes(b"")
+    with pytest.raises(ArtifactError, match=r"cleaned_v2\.json: .*Materialize cleaned_v2") as caught:
+        shop.build(rerun=True, index_only=True)
+    assert caught.value.code == "artifact_altered"
 
 
 def test_a_damaged_release_is_no_unchanged_one(shop: Shop) -> None:
