@@ -11,24 +11,42 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import ArtifactStore, write_json
 from pipelines.resources.reads import Reads
-from shopsim_env.canonical import compact_json, sha256_text
+from shopsim_env.canonical import compact_json, sha256_file, sha256_text
 
 # Key of a memory's hash over the rest of it.
 _OWN = "sha256"
 
 
+def _kernel_sha256() -> str:
+    """SHA-256 of the compiled search kernel that this process loads, "none" without one.
+
+    The binary and not its source: compiler and flags decide as well, and a new source changes nothing before
+    it is built.
+    """
+    try:
+        kernel = import_module("shopsim_env.search._kernel")
+    except ImportError:
+        return "none"
+    return sha256_file(Path(str(kernel.__file__)))
+
+
+# Now, as it is loaded: a server that runs for days must not take a kernel built later for its own.
+_KERNEL = _kernel_sha256()
+
+
 @cache
 def tools_sha256() -> str:
-    """SHA-256 over Python, SQLite, machine type and every installed package with its version."""
+    """SHA-256 over Python, SQLite, machine type, the search kernel and every installed package's version."""
     folders = {Path(entry) for entry in sys.path if entry}
     packages = {path.name for folder in folders for path in folder.glob("*.dist-info")}
-    versions = [platform.python_version(), sqlite3.sqlite_version, platform.machine()]
+    versions = [platform.python_version(), sqlite3.sqlite_version, platform.machine(), _KERNEL]
     return sha256_text(compact_json([*versions, *sorted(packages)]))
 
 

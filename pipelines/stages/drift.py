@@ -53,14 +53,16 @@ def file_states(artifacts: Path, releases: Path) -> Iterator[FileState]:
 
 def _artifact(root: Path, sidecar: Path) -> FileState:
     """The description is read again after a difference: a build may have replaced both meanwhile."""
-    for _ in range(2):
-        described = _described(sidecar)
-        if described is None:
-            name = sidecar.relative_to(root / "meta").with_suffix("").as_posix()
-            return FileState(name, sidecar.relative_to(root).as_posix(), "a record", "a damaged file")
-        found = _hash(root / described["path"])
-        if found == described["sha256"]:
-            break
+    state = _state(root, sidecar)
+    return _state(root, sidecar) if state.drifted else state
+
+
+def _state(root: Path, sidecar: Path) -> FileState:
+    described = _described(sidecar)
+    if described is None:
+        asset = sidecar.relative_to(root / "meta").with_suffix("").as_posix()
+        return FileState(asset, sidecar.relative_to(root).as_posix(), "a record", "a damaged file")
+    found = _hash(root / described["path"])
     return FileState(described["asset"], described["path"], described["sha256"], found)
 
 

@@ -30,9 +30,9 @@ products = {products}
 splits = ["source/standard_eval"]
 floor_full = {floor}
 """
-EVERYTHING = {*PARENTS, "release"}
-# It compares with the release before, which no memory knows: it is made at every build, with its check.
-ALWAYS = {"annotation_drift"}
+# These read what no memory knows (bought answers, the release before) and are made at every build.
+ALWAYS = {"annotation_drift", "price_annotations"}
+EVERYTHING = {*PARENTS, "release"} - ALWAYS
 
 
 class Shop:
@@ -125,7 +125,7 @@ def test_a_passed_check_does_not_vouch_for_other_settings(shop: Shop) -> None:
         assert "archive_counts_expected: products: expected 9, found 8" in report.problems[0]
 
 
-LIST = 'dataset = "small"\nversion = "1"\n[[exclude]]\ntask = 3\nreason = "r"\nauthor = "a"\n'
+LIST = 'dataset = "small"\nversion = "1"\nexclude = []\n'
 
 
 def test_a_new_version_of_the_same_exclusions_reaches_the_release(shop: Shop) -> None:
@@ -221,24 +221,33 @@ print(json.dumps({name: recipe(f"assets.{home}", name) for home, name in pairs})
 """
 
 
-def recipes(code: Path) -> dict[str, str]:
+def printed(code: Path, script: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", RECIPES],
+        [sys.executable, "-c", script],
         cwd=code,
         env={**os.environ, "PYTHONPATH": str(code)},
         capture_output=True,
         text=True,
         check=True,
     )
-    return dict(json.loads(done.stdout))
+    return done.stdout
 
 
-def test_a_changed_module_reaches_those_that_use_it(tmp_path: Path) -> None:
-    """A copy of the code is edited: the stage of the nouns, and an asset module next to one asset of it."""
-    code = tmp_path / "code"
+def recipes(code: Path) -> dict[str, str]:
+    return dict(json.loads(printed(code, RECIPES)))
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    """A copy of the code, to be edited."""
     for name in ("assets", "pipelines", "shopsim_env"):
         ignored = shutil.ignore_patterns("__pycache__", "sample_release")
-        shutil.copytree(ROOT / name, code / name, ignore=ignored)
+        shutil.copytree(ROOT / name, tmp_path / "code" / name, ignore=ignored)
+    return tmp_path / "code"
+
+
+def test_a_changed_module_reaches_those_that_use_it(code: Path) -> None:
+    """The stage of the nouns is edited, and an asset module next to one asset of it."""
     before = recipes(code)
     edits = {
         "pipelines/stages/nouns.py": "# an edit\n",
@@ -251,3 +260,50 @@ def test_a_changed_module_reaches_those_that_use_it(tmp_path: Path) -> None:
     after = recipes(code)
     changed = {name for name, digest in before.items() if after[name] != digest}
     assert changed == {"title_nouns", "every_title_tagged", "release", "search_index"}
+
+
+TOOLS = "from pipelines.resources.memo import tools_sha256; print(tools_sha256())"
+
+
+def test_another_kernel_is_another_tool(code: Path) -> None:
+    """So the checks that compare the engines run again; what is built differs in a byte, or is not there."""
+    (kernel,) = (code / "shopsim_env" / "search").glob("_kernel*.so")
+    first, again = printed(code, TOOLS), printed(code, TOOLS)
+    kernel.write_bytes(kernel.read_bytes() + b"\0")
+    other = printed(code, TOOLS)
+    kernel.unlink()
+    assert first == again
+    assert len({first, other, printed(code, TOOLS)}) == 3
+
+
+EDITED = """
+from pathlib import Path
+from assets._recipe import as_imported
+from pipelines.errors import ArtifactError
+stage = Path("pipelines/stages/nouns.py")
+with as_imported("assets.cleaned", "title_nouns"):
+    pass
+try:
+    with as_imported("assets.cleaned", "title_nouns"):
+        stage.write_text(stage.read_text() + "# an edit")
+        print("worked")
+except ArtifactError as error:
+    print(error.code, str(error).partition(":")[0])
+with as_imported("assets.catalog", "raw_products"):
+    print("another stage")
+try:
+    with as_imported("assets.cleaned", "title_nouns"):
+        print("never")
+except ArtifactError as error:
+    print(error.code)
+"""
+
+
+def test_work_is_refused_while_its_source_is_edited(code: Path) -> None:
+    """Worker processes import what is on disk; the recipe is of what this process imported."""
+    assert printed(code, EDITED).splitlines() == [
+        "worked",
+        "source_edited pipelines.stages.nouns",
+        "another stage",
+        "source_edited",
+    ]
