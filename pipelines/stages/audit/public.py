@@ -1,8 +1,9 @@
 """What of the audit is public, task by task: marks without evidence, and nothing that narrows the goal down.
 
 Belongs here: the choice. Codes about the gold product or the persona would tell something about them, so only
-codes about texts pass, and of persona tasks, whose full text is private, none that reads it. Of the derivation
-labels only the worst one per kind passes, so that neither the number of goals nor their order shows. Reasons: docs/decisions/0018-audit.md.
+codes about texts pass, and of persona tasks, whose full text is private, none that may rest on it. Of the
+derivation labels only the worst one per kind passes: neither the number of goals nor their order shows.
+Reasons: docs/decisions/0018-audit.md.
 """
 
 from collections.abc import Collection, Iterable
