@@ -66,5 +66,6 @@ def _path(module: str) -> Path | None:
     except ModuleNotFoundError:
         # `from package.module import name` was tried as if `name` were a module.
         return None
-    # The compiled search kernel is there or not; every engine gives the same hits, so it does not count.
+    # The compiled search kernel is among the tools (`pipelines.resources.memo`). It changes no artifact, as
+    # every engine gives the same hits; the checks that say so run again for another kernel.
     return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None

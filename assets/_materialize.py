@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from assets._charts import bar_chart
 from assets._failures import intended_failures
-from assets._recipe import recipe
+from assets._recipe import as_imported, recipe
 from pipelines.resources.artifact_store import Artifact
 from pipelines.resources.workspace import Workspace
 
@@ -65,21 +65,20 @@ def materialize(
         volatile: Always write: the stage reads something that the workspace does not hand out.
     """
     started, parents = time.perf_counter(), tuple(parents)
-    code = recipe(writer.__module__, writer.__qualname__.split(".")[0])
+    function = (writer.__module__, writer.__qualname__.split(".")[0])
+    code, facts = recipe(*function), list[Facts]()
+
+    def write(path: Path) -> None:
+        with as_imported(*function):
+            facts.append(writer(path))
+
     with intended_failures():
         kept = None if volatile or workspace.rerun else workspace.memos.recall(asset, code)
         artifact = kept and workspace.store.unchanged(asset, kept["sha256"], code_version, parents)
         if kept and artifact:
             return _result(workspace, artifact, dg.deserialize_value(kept["metadata"], dict), started, True)
         workspace.memos.forget(asset)
-        facts: list[Facts] = []
-        artifact = workspace.store.write(
-            asset,
-            filename,
-            lambda path: facts.append(writer(path)),
-            code_version=code_version,
-            parents=parents,
-        )
+        artifact = workspace.store.write(asset, filename, write, code_version=code_version, parents=parents)
     metadata = _metadata(workspace, artifact, facts[0])
     kept = {"sha256": artifact.sha256, "metadata": dg.serialize_value(metadata)}
     workspace.memos.keep(asset, code, workspace.reads, kept)

@@ -7,10 +7,13 @@ asset leaves its neighbours alone; what is imported of the other packages counts
 
 import ast
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from assets._code_version import _OURS, _closure, _imports, _path, _source
+from pipelines.errors import ArtifactError
 
 _HERE = "assets"
 _ALL = "*"
@@ -43,6 +46,36 @@ def recipe(module: str, function: str) -> str:
         digest.update(f"{name}\n".encode())
         digest.update(_source(name))
     return digest.hexdigest()
+
+
+@contextmanager
+def as_imported(module: str, function: str) -> Iterator[None]:
+    """Refuses work while the source on disk is not the one that this process imported.
+
+    The processes that a stage starts import what is on disk, and their results would be noted under the
+    recipe and the code version of before.
+
+    Args:
+        module: Dotted name of the module, in `assets`.
+        function: Name of the function there that does the work.
+
+    Raises:
+        ArtifactError: Names an edited module (code `source_edited`), before or after the work.
+    """
+    _require_as_imported(module, function)
+    yield
+    _require_as_imported(module, function)
+
+
+def _require_as_imported(module: str, function: str) -> None:
+    for name in sorted(_closure(_reach((module, function))[1])):
+        path = _path(name)
+        if path is None or not path.is_file() or path.read_bytes() != _source(name):
+            raise ArtifactError(
+                f"{name}: expected the source that this process imported, found an edited file. Start the "
+                "build again, or reload the code location in the UI.",
+                code="source_edited",
+            )
 
 
 def _reach(start: _Definition) -> tuple[set[_Definition], set[str]]:

@@ -9,7 +9,8 @@ import dagster as dg
 from assets._code_version import code_version
 from assets._inputs import audit_records, document, listed_by_hand, task_rows
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
-from pipelines.resources.workspace import WorkspaceResource
+from pipelines.resources.workspace import Workspace, WorkspaceResource
+from pipelines.stages.annotation.protocol import Annotation
 from pipelines.stages.audit.cases import iter_cases
 from pipelines.stages.audit.codes import CODES
 from pipelines.stages.audit.findings import Finding, write_findings
@@ -28,6 +29,7 @@ LABELS = code_version("task_labels", "pipelines.stages.audit.labels")
 
 
 _AUDITED = ("raw_products", "price_annotations", "cleaned_v2")
+_LABELLED = ("price_annotations", "cleaned_v2")
 _EXCLUDED = ("raw_products", "task_ids", "price_axis_exclusions")
 
 
@@ -42,7 +44,7 @@ def audit(workspace: WorkspaceResource) -> dg.MaterializeResult:
         found = run_audit(
             (row.record for row in iter_records(work.store.path("raw_products"))),
             iter_cleaned(work.store.path("cleaned_v2")),
-            {record.task.task_id: record.annotation for record in audit_records(work)},
+            _annotations(work),
             listed_by_hand(work),
         )
         write_findings(path, found)
@@ -50,6 +52,10 @@ def audit(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
     parents = (*_AUDITED, "human_exclusions", "task_ids", "price_axis_exclusions")
     return materialize(work, "audit", "audit.parquet", AUDIT, write, parents=parents)
+
+
+def _annotations(work: Workspace) -> dict[int, Annotation]:
+    return {record.task.task_id: record.annotation for record in audit_records(work)}
 
 
 def _audit_facts(found: list[Finding]) -> Facts:
@@ -105,22 +111,27 @@ def _lineage_facts(rows: list[dict[str, Any]]) -> Facts:
 
 
 @dg.asset(
-    deps=["cleaned_v2"], group_name="quality", owners=OWNERS, kinds={"python", "parquet"}, code_version=LABELS
+    deps=list(_LABELLED),
+    group_name="quality",
+    owners=OWNERS,
+    kinds={"python", "parquet"},
+    code_version=LABELS,
 )
 def task_labels(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """Every graded option, attribute and ceiling of a task, per mode: is it derivable from what is shown?"""
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        cases = iter_cases(iter_cleaned(work.store.path("cleaned_v2")))
+        cases, annotated = iter_cases(iter_cleaned(work.store.path("cleaned_v2"))), _annotations(work)
         rows = sorted(
-            (row for case in cases for row in label_case(case)),
+            (row for case in cases for row in label_case(case, annotated.get(case.task_id))),
             key=lambda row: (row.task_id, row.mode != "standard"),
         )
         write_labels(path, rows)
         return _label_facts(rows)
 
-    return materialize(work, "task_labels", "task_labels.parquet", LABELS, write, parents=("cleaned_v2",))
+    parents = (*_LABELLED, "raw_products", "task_ids", "price_axis_exclusions")
+    return materialize(work, "task_labels", "task_labels.parquet", LABELS, write, parents=parents)
 
 
 def _label_facts(rows: list[TaskLabels]) -> Facts:

@@ -7,7 +7,7 @@ from itertools import islice
 import dagster as dg
 
 from assets._failures import intended_failures
-from assets._recipe import recipe
+from assets._recipe import as_imported, recipe
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 
 MAX_PROBLEMS = 20
@@ -31,7 +31,8 @@ def _evaluate(function: Check, work: Workspace, asset: str, seen: Seen | None) -
         if not work.rerun and _is_known(work, asset, name, code, sha256, seen is None):
             return [], True
         work.memos.forget(memo)
-        problems = list(islice(function(work), MAX_PROBLEMS))
+        with as_imported(function.__module__, name):
+            problems = list(islice(function(work), MAX_PROBLEMS))
         if seen is None:
             work.store.record_check(asset, name, sha256 if not problems else None)
         if not problems:

@@ -109,10 +109,11 @@ def _ids_of_a_cleaned_archive(work: Workspace) -> Iterator[str]:
 
 @blocking_check("human_exclusions")
 def list_is_the_configured_one(work: Workspace) -> Iterator[str]:
-    """The entries are those of configs/exclusions at this moment."""
-    found = read_document(document(work, "human_exclusions"))
-    if found.identity() != work.exclusions.identity():
-        yield f"expected entries {work.exclusions.sha256()[:12]}, found {found.sha256()[:12]}"
+    """Versions and entries are those of configs/exclusions at this moment."""
+    found = read_document(document(work, "human_exclusions")).identity()
+    for name, expected in work.exclusions.identity().items():
+        if found[name] != expected:
+            yield f"{name}: expected {expected}, found {found[name]}"
 
 
 @blocking_check("price_axis_exclusions")

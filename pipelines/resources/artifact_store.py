@@ -5,11 +5,12 @@ failing blocking check cannot keep a bad file from replacing a good one, so the 
 check passed for which bytes; the release stage takes nothing that lacks a receipt. No Dagster here.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from pipelines.errors import ArtifactError
 from pipelines.resources.reads import Reads
@@ -27,6 +28,10 @@ class Artifact:
     code_version: str
     settings: Mapping[str, str]
     parents: Mapping[str, str]
+
+
+_RECORD = TypeAdapter(Artifact)
+_RECEIPTS = TypeAdapter(dict[str, str])
 
 
 class ArtifactStore:
@@ -78,14 +83,14 @@ class ArtifactStore:
         finally:
             temporary.unlink(missing_ok=True)
         artifact = Artifact(asset, final, digest, size, code_version, dict(self._reads.settings), inputs)
-        self._write_json(self._sidecar(asset), {**asdict(artifact), "path": filename})
+        write_json(self._sidecar(asset), {**asdict(artifact), "path": filename})
         return artifact
 
     def describe(self, asset: str) -> Artifact:
         """What was written for `asset`, without reading the file itself.
 
         Raises:
-            ArtifactError: it was not built yet.
+            ArtifactError: it was not built yet, or what was noted of it cannot be read.
         """
         sidecar = self._sidecar(asset)
         if not sidecar.is_file():
@@ -93,8 +98,15 @@ class ArtifactStore:
                 f"{asset}: expected an artifact under {self.root}, found none. Materialize {asset} first.",
                 code="artifact_missing",
             )
-        stored = json.loads(sidecar.read_text(encoding="utf-8"))
-        return Artifact(**{**stored, "path": self.root / stored["path"]})
+        try:
+            stored = _RECORD.validate_json(sidecar.read_bytes())
+        except ValueError:
+            raise ArtifactError(
+                f"{sidecar}: expected the record of an artifact, found a damaged file. Materialize {asset} "
+                "again, which writes both anew.",
+                code="artifact_altered",
+            ) from None
+        return replace(stored, path=self.root / stored.path)
 
     def open(self, asset: str) -> Artifact:
         """The artifact of `asset`, after hashing the file.
@@ -138,7 +150,7 @@ class ArtifactStore:
         receipts = {name: digest for name, digest in self._receipts(asset).items() if name != check}
         if sha256 is not None:
             receipts[check] = sha256
-        self._write_json(self._receipt_file(asset), receipts)
+        write_json(self._receipt_file(asset), receipts)
 
     def require_checks(
         self, required: Mapping[str, Iterable[str]], code_versions: Mapping[str, str]
@@ -184,8 +196,12 @@ class ArtifactStore:
                 )
 
     def _receipts(self, asset: str) -> dict[str, str]:
+        """Check to the hash that it passed for. A damaged file proves nothing: every check is due again."""
         path = self._receipt_file(asset)
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+        try:
+            return _RECEIPTS.validate_json(path.read_bytes()) if path.is_file() else {}
+        except ValueError:
+            return {}
 
     def _sidecar(self, asset: str) -> Path:
         return self.root / "meta" / f"{asset}.json"
@@ -193,11 +209,14 @@ class ArtifactStore:
     def _receipt_file(self, asset: str) -> Path:
         return self.root / "meta" / f"{asset}.checks.json"
 
-    def _write_json(self, path: Path, value: object) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(pretty_json(value), encoding="utf-8")
-        temporary.replace(path)
+
+def write_json(path: Path, value: object) -> None:
+    """Writes `value` so that a crash leaves the old file or the new one, never a part of either."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(pretty_json(value), encoding="utf-8")
+    _sync(temporary)
+    temporary.replace(path)
 
 
 def _sync(path: Path) -> None:

@@ -5,28 +5,48 @@ and no guesses. What a memory cannot prove unchanged is done again. No Dagster h
 """
 
 import json
-import os
 import platform
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ArtifactError
-from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.artifact_store import ArtifactStore, write_json
 from pipelines.resources.reads import Reads
-from shopsim_env.canonical import compact_json, pretty_json, sha256_text
+from shopsim_env.canonical import compact_json, sha256_file, sha256_text
+
+# Key of a memory's hash over the rest of it.
+_OWN = "sha256"
+
+
+def _kernel_sha256() -> str:
+    """SHA-256 of the compiled search kernel that this process loads, "none" without one.
+
+    The binary and not its source: compiler and flags decide as well, and a new source changes nothing before
+    it is built.
+    """
+    try:
+        kernel = import_module("shopsim_env.search._kernel")
+    except ImportError:
+        return "none"
+    return sha256_file(Path(str(kernel.__file__)))
+
+
+# Now, as it is loaded: a server that runs for days must not take a kernel built later for its own.
+_KERNEL = _kernel_sha256()
 
 
 @cache
 def tools_sha256() -> str:
-    """SHA-256 over Python, SQLite, machine type and every installed package with its version."""
+    """SHA-256 over Python, SQLite, machine type, the search kernel and every installed package's version."""
     folders = {Path(entry) for entry in sys.path if entry}
     packages = {path.name for folder in folders for path in folder.glob("*.dist-info")}
-    versions = [platform.python_version(), sqlite3.sqlite_version, platform.machine()]
+    versions = [platform.python_version(), sqlite3.sqlite_version, platform.machine(), _KERNEL]
     return sha256_text(compact_json([*versions, *sorted(packages)]))
 
 
@@ -48,15 +68,14 @@ class Memos:
     def recall(self, name: str, recipe: str) -> dict[str, Any] | None:
         """The result that was kept for `name`, if nothing that it depends on has changed; else None.
 
+        A damaged memory is none: the work is done again.
+
         Args:
             name: Asset or check.
             recipe: SHA-256 of the code that would do the work now.
         """
-        path = self._path(name)
-        if not path.is_file():
-            return None
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if (kept["recipe"], kept["tools"]) != (recipe, tools_sha256()):
+        kept = _read(self._path(name))
+        if kept is None or (kept["recipe"], kept["tools"]) != (recipe, tools_sha256()):
             return None
         reads = Reads(**kept["reads"])
         return dict(kept["result"]) if self._holds(reads) else None
@@ -66,11 +85,7 @@ class Memos:
         if not self._holds(reads):
             return
         value = {"recipe": recipe, "tools": tools_sha256(), "reads": asdict(reads), "result": dict(result)}
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(pretty_json(value), encoding="utf-8")
-        temporary.replace(path)
+        write_json(self._path(name), {**value, _OWN: sha256_text(compact_json(value))})
 
     def forget(self, name: str) -> None:
         """Takes a memory away: its result does not hold any more."""
@@ -91,3 +106,15 @@ class Memos:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name.replace('/', '.')}.json"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """What `Memos.keep` wrote, None where there is nothing or where it is not what was written."""
+    try:
+        value = json.loads(path.read_bytes()) if path.is_file() else None
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    own = value.pop(_OWN, None)
+    return value if own == sha256_text(compact_json(value)) else None

@@ -95,7 +95,7 @@ class Workspace:
     @property
     def exclusions(self) -> HumanExclusions:
         """The exclusion list by hand, which counts as a setting of whoever asks."""
-        self.reads.settings[EXCLUSIONS] = self.listed.sha256()
+        self.reads.settings[EXCLUSIONS] = self.listed.document_sha256()
         return self.listed
 
     def tagger(self) -> Tagger:
@@ -172,8 +172,8 @@ class WorkspaceResource(dg.ConfigurableResource):
         annotation, reads = load_annotation(self._annotation_config()), Reads()
         settings = self._settings(annotation)
         listed = load_exclusions(Path(self.configs_root or CONFIGS), settings.name)
-        # An edited list makes what came of it stale, as an edited setting does.
-        digests = {**setting_digests(settings), EXCLUSIONS: listed.sha256()}
+        # An edited list, its version alone too, makes what reads it stale, as an edited setting does.
+        digests = {**setting_digests(settings), EXCLUSIONS: listed.document_sha256()}
         store = ArtifactStore(self.artifacts() / settings.name, digests, reads)
         manifest = ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None
         recorded = settings.recorded_annotations

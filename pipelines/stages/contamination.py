@@ -4,7 +4,7 @@ Belongs here: the report over finished splits. That groups stay whole is the wor
 module does not trust it. Near pairs were found by the audit. A user's own file: `shopsim_env.contamination`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -30,7 +30,8 @@ def contamination_report(
     Returns:
         `shared`: per pair of disjoint splits and per key, how many `values` both hold and up to ten
         `task_ids` that hold them. `near_duplicates`: the `likeness` from which texts are near, and the
-        `pairs` of tasks that stand in different splits of a `family`. Ids and numbers only.
+        `pairs` of tasks that stand in different splits of a `family`, both persona tasks or neither. Ids and
+        numbers only.
     """
     keys = {record.task_id: record.keys for record in records}
     return {
@@ -41,7 +42,7 @@ def contamination_report(
         "near_duplicates": {
             "likeness": INSTRUCTION_LIKENESS,
             "pairs": sorted(
-                _near_pairs(findings, splits), key=lambda pair: (pair["family"], pair["task_ids"])
+                _near_pairs(findings, splits, keys), key=lambda pair: (pair["family"], pair["task_ids"])
             ),
         },
     }
@@ -88,7 +89,10 @@ def _values(keys: Mapping[int, tuple[str, ...]], ids: Sequence[int], place: int)
     return {keys[task_id][place]: task_id for task_id in ids if task_id in keys and keys[task_id][place]}
 
 
-def _near_pairs(findings: Iterable[Finding], splits: Members) -> Iterator[dict[str, Any]]:
+def _near_pairs(
+    findings: Iterable[Finding], splits: Members, private: Container[int]
+) -> Iterator[dict[str, Any]]:
+    """Never a persona task with a standard one, whose public text would tell the other's private text."""
     names: dict[str, dict[int, set[str]]] = {}
     for name, ids in splits.items():
         for task_id in ids:
@@ -96,7 +100,9 @@ def _near_pairs(findings: Iterable[Finding], splits: Members) -> Iterator[dict[s
     for item in findings:
         for other in item.evidence["tasks"] if item.code == NEAR_DUPLICATE_INSTRUCTION else ():
             # Each pair stands with both of its tasks.
-            if item.task_id is not None and item.task_id < other["task_id"]:
+            if item.task_id is None or item.task_id > other["task_id"]:
+                continue
+            if (item.task_id in private) == (other["task_id"] in private):
                 yield from _across(names, item.task_id, other["task_id"], other["likeness"])
 
 

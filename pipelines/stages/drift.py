@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shopsim_env.canonical import sha256_file
 from shopsim_env.errors import ReleaseError
@@ -54,12 +53,25 @@ def file_states(artifacts: Path, releases: Path) -> Iterator[FileState]:
 
 def _artifact(root: Path, sidecar: Path) -> FileState:
     """The description is read again after a difference: a build may have replaced both meanwhile."""
-    for _ in range(2):
-        described: dict[str, Any] = json.loads(sidecar.read_text(encoding="utf-8"))
-        found = _hash(root / described["path"])
-        if found == described["sha256"]:
-            break
+    state = _state(root, sidecar)
+    return _state(root, sidecar) if state.drifted else state
+
+
+def _state(root: Path, sidecar: Path) -> FileState:
+    described = _described(sidecar)
+    if described is None:
+        asset = sidecar.relative_to(root / "meta").with_suffix("").as_posix()
+        return FileState(asset, sidecar.relative_to(root).as_posix(), "a record", "a damaged file")
+    found = _hash(root / described["path"])
     return FileState(described["asset"], described["path"], described["sha256"], found)
+
+
+def _described(sidecar: Path) -> dict[str, str] | None:
+    try:
+        record = json.loads(sidecar.read_bytes())
+        return {key: str(record[key]) for key in ("asset", "path", "sha256")}
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def _release(releases: Path, folder: str) -> Iterator[FileState]:

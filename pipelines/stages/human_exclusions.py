@@ -76,6 +76,10 @@ class HumanExclusions:
         """Hash of the entries; the same for the same entries in any order and file."""
         return sha256_text(compact_json(self.as_document()["exclude"]))
 
+    def document_sha256(self) -> str:
+        """Hash of everything, names and versions of the lists among it: whether a list was touched at all."""
+        return sha256_text(compact_json(self.as_document()))
+
     def identity(self) -> dict[str, Any]:
         """What a release manifest says of the lists: versions, number of entries, hash; no entry."""
         return {"versions": dict(self.versions), "entries": len(self.entries), "sha256": self.sha256()}

@@ -171,6 +171,7 @@ def test_nothing_built_is_no_drift(tmp_path: Path) -> None:
     [
         ("artifacts/small/title_nouns.parquet", "title_nouns", "remove"),
         ("artifacts/small/split_val.json", "split/val", "flip"),
+        ("artifacts/small/meta/title_nouns.json", "title_nouns", "flip"),
         ("releases/small/current/manifest.json", "release", "flip"),
         ("releases/small/current/private/goals.sqlite", "release", "remove"),
     ],

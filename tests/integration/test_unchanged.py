@@ -15,6 +15,7 @@ from places import ROOT
 
 from assets.release import PARENTS
 from pipelines.build import BuildReport, run_build
+from pipelines.errors import ArtifactError
 
 CONFIG = """
 name = "small"
@@ -29,7 +30,9 @@ products = {products}
 splits = ["source/standard_eval"]
 floor_full = {floor}
 """
-EVERYTHING = {*PARENTS, "release"}
+# These read what no memory knows (bought answers, the release before) and are made at every build.
+ALWAYS = {"annotation_drift", "price_annotations"}
+EVERYTHING = {*PARENTS, "release"} - ALWAYS
 
 
 class Shop:
@@ -47,13 +50,14 @@ class Shop:
         tagger: str = "rjieba",
         products: int = 8,
         rerun: bool = False,
+        index_only: bool = False,
     ) -> BuildReport:
         values: dict[str, Any] = {"seed": seed, "floor": floor, "tagger": tagger, "products": products}
         text = CONFIG.format(archive=self.archive, **values)
         configs = write_config(self.folder / "configs", "small", text)
         fields: dict[str, Any] = {"configs_root": configs, "runtime_regex_all": False, "rerun": rerun}
         with dg.DagsterInstance.ephemeral() as instance:
-            return run_build(config(self.folder, **fields), instance=instance)
+            return run_build(config(self.folder, **fields), instance=instance, index_only=index_only)
 
 
 @pytest.fixture(scope="module")
@@ -74,19 +78,23 @@ def shop(built: Path, tmp_path: Path) -> Shop:
 
 def redone(report: BuildReport) -> set[str]:
     assert report.ok, report.problems
-    assert {stage.asset for stage in report.stages} == EVERYTHING
-    return {stage.asset for stage in report.stages if not stage.unchanged}
+    assert {stage.asset for stage in report.stages} == EVERYTHING | ALWAYS
+    done = {stage.asset for stage in report.stages if not stage.unchanged}
+    assert done >= ALWAYS
+    return done - ALWAYS
 
 
 def test_nothing_changed_nothing_done(shop: Shop) -> None:
     before = {path: path.stat().st_ino for path in shop.folder.rglob("*") if path.is_file()}
     report = shop.build()
     assert redone(report) == set()
-    assert report.checks_unchanged == report.checks_passed
+    # Three checks only warn; they leave no memory.
+    assert report.checks_unchanged == report.checks_passed - 3
     after = {path: path.stat().st_ino for path in before}
     # Moved with the folder, the archive has its name and content, and that is all that counts.
     changed = {path.name for path in before if after[path] != before[path]}
-    assert changed <= {"small.toml", ".lock"} | {
+    anew = {"persona_price_annotations.v2.json", *(f"{asset}.json" for asset in ALWAYS)}
+    assert changed <= {"small.toml", ".lock", *anew} | {
         path.name for path in shop.folder.rglob("meta/*.checks.json")
     }
 
@@ -102,7 +110,13 @@ def test_rerun_does_everything_again_with_the_same_result(shop: Shop) -> None:
 def test_a_setting_reaches_those_that_read_it(shop: Shop) -> None:
     """The seed is written into the split manifest, so its readers follow; their siblings do not."""
     parts = {"split/train", "split/val", "split/test"}
-    assert redone(shop.build(seed=2)) == {"persona_splits", *parts, "search_baseline", "release"}
+    readers = {"search_baseline", "release"} | {
+        "clean_splits",
+        "contamination",
+        "exclusion_lineage",
+        "witnesses",
+    }
+    assert redone(shop.build(seed=2)) == {"persona_splits", *parts, *readers}
 
 
 def test_equal_bytes_end_a_change(shop: Shop) -> None:
@@ -119,8 +133,33 @@ def test_a_passed_check_does_not_vouch_for_other_settings(shop: Shop) -> None:
         assert "archive_counts_expected: products: expected 9, found 8" in report.problems[0]
 
 
+LIST = 'dataset = "small"\nversion = "1"\nexclude = []\n'
+
+
+def test_a_new_version_of_the_same_exclusions_reaches_the_release(shop: Shop) -> None:
+    """Contract 7.20: the manifest names the versions of the lists, whose entries may stay as they were."""
+    folder = shop.folder / "configs" / "exclusions"
+    folder.mkdir()
+
+    def versions() -> Any:
+        path = shop.folder / "releases" / "small" / "current" / "manifest.json"
+        return json.loads(path.read_text(encoding="utf-8"))["human_exclusions"]["versions"]
+
+    (folder / "hand.toml").write_text(LIST, encoding="utf-8")
+    assert "human_exclusions" in redone(shop.build())
+    assert versions() == {"hand.toml": "1"}
+    (folder / "hand.toml").write_text(LIST.replace('"1"', '"2"'), encoding="utf-8")
+    done = redone(shop.build())
+    assert {"human_exclusions", "release"} <= done
+    assert not {"cleaned_v2", "title_nouns", "search_index", "persona_splits"} & done, "equal bytes end it"
+    assert versions() == {"hand.toml": "2"}
+    (folder / "hand.toml").rename(folder / "list.toml")
+    assert "human_exclusions" in redone(shop.build())
+    assert versions() == {"list.toml": "2"}
+
+
 def test_another_tagger_reaches_the_nouns_alone(shop: Shop) -> None:
-    assert redone(shop.build(tagger="literal")) == {"title_nouns", "release"}
+    assert redone(shop.build(tagger="literal")) == {"title_nouns", "witnesses", "release"}
 
 
 def test_a_changed_archive_stops_where_bytes_are_equal(shop: Shop) -> None:
@@ -139,6 +178,27 @@ def test_a_damaged_artifact_is_written_again(shop: Shop, asset: str) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     assert redone(shop.build()) == {asset}
     assert len(path.read_bytes()) == described["bytes"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]"])
+def test_damaged_notes_mean_that_work_is_done_again(shop: Shop, damage: bytes) -> None:
+    """A memory of an asset and of a check, the record of an artifact, receipts."""
+    meta = shop.folder / "artifacts" / "small" / "meta"
+    for name in ("memo/title_nouns.json", "memo/audit.findings_fit_the_table_of_codes.json"):
+        (meta / name).write_bytes(damage)
+    for name in ("task_labels.json", "clean_splits.checks.json"):
+        (meta / name).write_bytes(damage)
+    report = shop.build()
+    assert redone(report) == {"title_nouns", "task_labels"}
+    assert report.checks_unchanged < report.checks_passed
+    assert redone(shop.build()) == set()
+
+
+def test_a_damaged_record_stops_the_index_alone_and_names_the_file(shop: Shop) -> None:
+    (shop.folder / "artifacts" / "small" / "meta" / "cleaned_v2.json").write_bytes(b"")
+    with pytest.raises(ArtifactError, match=r"cleaned_v2\.json: .*Materialize cleaned_v2") as caught:
+        shop.build(rerun=True, index_only=True)
+    assert caught.value.code == "artifact_altered"
 
 
 def test_a_damaged_release_is_no_unchanged_one(shop: Shop) -> None:
@@ -169,24 +229,33 @@ print(json.dumps({name: recipe(f"assets.{home}", name) for home, name in pairs})
 """
 
 
-def recipes(code: Path) -> dict[str, str]:
+def printed(code: Path, script: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", RECIPES],
+        [sys.executable, "-c", script],
         cwd=code,
         env={**os.environ, "PYTHONPATH": str(code)},
         capture_output=True,
         text=True,
         check=True,
     )
-    return dict(json.loads(done.stdout))
+    return done.stdout
 
 
-def test_a_changed_module_reaches_those_that_use_it(tmp_path: Path) -> None:
-    """A copy of the code is edited: the stage of the nouns, and an asset module next to one asset of it."""
-    code = tmp_path / "code"
+def recipes(code: Path) -> dict[str, str]:
+    return dict(json.loads(printed(code, RECIPES)))
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    """A copy of the code, to be edited."""
     for name in ("assets", "pipelines", "shopsim_env"):
         ignored = shutil.ignore_patterns("__pycache__", "sample_release")
-        shutil.copytree(ROOT / name, code / name, ignore=ignored)
+        shutil.copytree(ROOT / name, tmp_path / "code" / name, ignore=ignored)
+    return tmp_path / "code"
+
+
+def test_a_changed_module_reaches_those_that_use_it(code: Path) -> None:
+    """The stage of the nouns is edited, and an asset module next to one asset of it."""
     before = recipes(code)
     edits = {
         "pipelines/stages/nouns.py": "# an edit\n",
@@ -199,3 +268,50 @@ def test_a_changed_module_reaches_those_that_use_it(tmp_path: Path) -> None:
     after = recipes(code)
     changed = {name for name, digest in before.items() if after[name] != digest}
     assert changed == {"title_nouns", "every_title_tagged", "release", "search_index"}
+
+
+TOOLS = "from pipelines.resources.memo import tools_sha256; print(tools_sha256())"
+
+
+def test_another_kernel_is_another_tool(code: Path) -> None:
+    """So the checks that compare the engines run again; what is built differs in a byte, or is not there."""
+    (kernel,) = (code / "shopsim_env" / "search").glob("_kernel*.so")
+    first, again = printed(code, TOOLS), printed(code, TOOLS)
+    kernel.write_bytes(kernel.read_bytes() + b"\0")
+    other = printed(code, TOOLS)
+    kernel.unlink()
+    assert first == again
+    assert len({first, other, printed(code, TOOLS)}) == 3
+
+
+EDITED = """
+from pathlib import Path
+from assets._recipe import as_imported
+from pipelines.errors import ArtifactError
+stage = Path("pipelines/stages/nouns.py")
+with as_imported("assets.cleaned", "title_nouns"):
+    pass
+try:
+    with as_imported("assets.cleaned", "title_nouns"):
+        stage.write_text(stage.read_text() + "# an edit")
+        print("worked")
+except ArtifactError as error:
+    print(error.code, str(error).partition(":")[0])
+with as_imported("assets.catalog", "raw_products"):
+    print("another stage")
+try:
+    with as_imported("assets.cleaned", "title_nouns"):
+        print("never")
+except ArtifactError as error:
+    print(error.code)
+"""
+
+
+def test_work_is_refused_while_its_source_is_edited(code: Path) -> None:
+    """Worker processes import what is on disk; the recipe is of what this process imported."""
+    assert printed(code, EDITED).splitlines() == [
+        "worked",
+        "source_edited pipelines.stages.nouns",
+        "another stage",
+        "source_edited",
+    ]

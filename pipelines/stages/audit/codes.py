@@ -1,8 +1,9 @@
 """The closed table of reason codes: what can be wrong with a product or a task, and what follows.
 
 `quarantine` takes a task out of the `_clean` splits (a product's code: all its tasks); `note` only says so.
-Public codes follow from the task's texts. All others would tell something about the gold product or the
-persona, so they stay with the evidence in the private part. Meanings in full: docs/audit.md.
+Public codes follow from the task's texts; of persona tasks, whose full text is private, they are not shown
+(`audit.public`). All others would tell something about the gold product or the persona, so they stay with the
+evidence in the private part. Meanings in full: docs/audit.md.
 """
 
 from collections.abc import Mapping

@@ -5,6 +5,7 @@ Standard mode shows the full text, persona mode the simple text and the projecte
 the gold product: which of its values would the words pick?
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from decimal import Decimal
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from pipelines.stages.annotation.protocol import Annotation
 from pipelines.stages.audit.cases import Case, Place
 from pipelines.stages.audit.coverage import covered, leaves, said, size, verbatim
 from pipelines.stages.tables import read_rows, write_rows
@@ -67,20 +69,25 @@ class _Shown:
     everything: str
 
 
-def label_case(case: Case) -> list[TaskLabels]:
-    """Labels of a task: for standard mode, and for persona mode where it has a persona."""
+def label_case(case: Case, annotation: Annotation | None = None) -> list[TaskLabels]:
+    """Labels of a task: for standard mode, and for persona mode where it has a persona.
+
+    Args:
+        case: The task.
+        annotation: Its recorded annotation, None for standard tasks.
+    """
     modes = [(STANDARD, case.goal.instruction, _shown(case.goal.instruction, []))]
     if case.persona is not None:
         simple = case.goal.instruction_simple
         modes.append((PERSONA, simple, _shown(simple, leaves(case.persona))))
-    budget = _only_price(case)
+    ceiling, only_price = case.goal.budget_upper, _only_price(case)
     return [
         TaskLabels(
             case.task_id,
             mode,
             tuple(_option(case.axes, place, shown) for place in case.places),
             tuple(_attribute(value, shown) for value in case.goal.attributes),
-            _budget(case.goal.budget_upper, text, budget),
+            _budget(ceiling, text, only_price, annotation),
         )
         for mode, text, shown in modes
     ]
@@ -150,14 +157,21 @@ def _attribute(value: str, shown: _Shown) -> str:
     return PERSONA_DERIVABLE if needed and covered(value, shown.everything) == needed else UNDERIVABLE
 
 
-def _budget(ceiling: Decimal | None, text: str, only_price: bool) -> str:
+def _budget(ceiling: Decimal | None, text: str, only_price: bool, annotation: Annotation | None) -> str:
     """A text that names a lower ceiling than the graded one states it too: who obeys it stays within."""
     if ceiling is None:
         return NOT_GRADED
     found = parse_budget(text).upper
     if found is not None and found <= ceiling:
         return STATED
+    if annotation is not None and annotation.has_ceiling and _holds(text, annotation.evidence):
+        return STATED
     return ONLY_CHOICE if only_price else UNDERIVABLE
+
+
+def _holds(text: str, evidence: str) -> bool:
+    """Whether the evidence of a ceiling stands in the text, and no number goes on beyond its ends."""
+    return bool(re.search(rf"(?<!\d)(?<!\d\.){re.escape(evidence)}(?!\.?\d)", text))
 
 
 def _only_price(case: Case) -> bool:

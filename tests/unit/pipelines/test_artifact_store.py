@@ -126,3 +126,31 @@ def test_asset_names_may_have_parts(store: ArtifactStore) -> None:
     store.record_check("split/val", "holds", store.open("split/val").sha256)
     store.require_checks({"split/val": ["holds"]}, {"split/val": "1"})
     assert store.path("split/val").read_text() == "[]"
+
+
+DAMAGES = [b"", b"{", b"null", b"[]", b"{}", b'"text"', b"\xff\xfe", b'{"sha256": 1, "path": []}']
+
+
+@pytest.mark.parametrize("data", DAMAGES)
+def test_a_damaged_record_is_refused_by_name_and_written_anew(store: ArtifactStore, data: bytes) -> None:
+    write(store, "a", "one")
+    (store.root / "meta" / "a.json").write_bytes(data)
+    with pytest.raises(ArtifactError, match=r"meta/a\.json: .*Materialize a again") as caught:
+        store.open("a")
+    assert caught.value.code == "artifact_altered"
+    assert store.unchanged("a", hashlib.sha256(b"one").hexdigest(), "1", ()) is None
+    write(store, "a", "one")
+    assert store.path("a").read_text() == "one"
+
+
+@pytest.mark.parametrize("data", [*DAMAGES, b'{"holds": 1}'])
+def test_damaged_receipts_vouch_for_nothing(store: ArtifactStore, data: bytes) -> None:
+    write(store, "a", "one")
+    sha256 = store.open("a").sha256
+    store.record_check("a", "holds", sha256)
+    (store.root / "meta" / "a.checks.json").write_bytes(data)
+    assert not store.has_receipt("a", "holds", sha256)
+    with pytest.raises(ArtifactError, match="'holds' has not passed"):
+        store.require_checks({"a": ["holds"]}, CODE)
+    store.record_check("a", "holds", sha256)
+    store.require_checks({"a": ["holds"]}, CODE)

@@ -348,6 +348,30 @@ def test_counts_by_split_count_tasks() -> None:
     }
 
 
+def test_public_marks_of_a_persona_task_rest_on_no_private_text() -> None:
+    """Its full text is private: nothing of standard mode, no code that reads it; what a person said stays."""
+    found = [
+        Finding("budget_conflict", "1", 10, {}),
+        Finding("near_duplicate_instruction", "1", 10, {}),
+        Finding("human_exclusion", "1", 10, {}),
+        Finding("budget_conflict", "1", 11, {}),
+    ]
+    rows = [
+        TaskLabels(10, "standard", ("stated",), ("stated",), "stated"),
+        TaskLabels(10, "persona", ("underivable",), (), "only_choice"),
+    ]
+    assert public_marks(found, rows, [10]) == {
+        10: [
+            "quarantined",
+            "code:human_exclusion",
+            "persona/options=underivable",
+            "persona/attributes=not_graded",
+            "persona/budget=only_choice",
+        ],
+        11: ["code:budget_conflict"],
+    }
+
+
 def test_public_marks_hold_no_code_about_product_or_persona() -> None:
     labels = [TaskLabels(20, "standard", ("stated", "only_choice"), (), "stated")]
     assert public_marks(FOUND, labels, [10, 20]) == {

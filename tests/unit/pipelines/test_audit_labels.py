@@ -1,11 +1,13 @@
 """Labels: what a text says of the facts that its task grades. Every expectation is read off the text."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit_cases import TASK_ID, axis, case, values
 
+from pipelines.stages.annotation.protocol import Annotation
 from pipelines.stages.audit.coverage import covered, said, size
 from pipelines.stages.audit.labels import TaskLabels, label_case, read_labels, worst, write_labels
 
@@ -140,6 +142,41 @@ def test_a_ceiling_is_stated_where_the_text_names_it_or_less(
     text: str, upper: float | None, label: str
 ) -> None:
     assert labels(text=text, price_upper=upper).budget_label == label
+
+
+EVIDENCE = [
+    # What was read, its kind, the simple text, the label of persona mode. 冷光 costs more than the ceiling.
+    ("不出11个大洋", "hard_upper", "要灯，不出11个大洋", "stated"),
+    ("不出10个大洋", "approximate_upper", "要灯，不出10个大洋左右", "stated"),
+    ("不出11个大洋", "hard_upper", "要灯，便宜点", "underivable"),
+    ("11", "hard_upper", "要110的灯", "underivable"),
+    ("11", "hard_upper", "要11.5瓦的灯", "underivable"),
+    ("11", "hard_upper", "要0.11瓦的灯", "underivable"),
+    ("11", "hard_upper", "灯 11", "stated"),
+    ("", "runtime_regex_fallback", "要灯", "underivable"),
+]
+
+
+@pytest.mark.parametrize(("evidence", "kind", "simple", "label"), EVIDENCE)
+def test_what_the_annotation_read_is_stated_where_it_stands(
+    evidence: str, kind: str, simple: str, label: str
+) -> None:
+    """Contract 7.7: derivable from what the mode shows. The full text says nothing here."""
+    given = case("要灯，便宜点", simple, persona=PERSONA, price_upper=11)
+    upper = None if kind == "runtime_regex_fallback" else Decimal(11)
+    read = Annotation(kind, upper, evidence, "instruction_simple", upper)
+    found = {row.mode: row.budget_label for row in label_case(given, read)}
+    assert found == {"standard": "underivable", "persona": label}
+
+
+def test_evidence_of_the_full_text_says_nothing_to_who_sees_the_simple_one() -> None:
+    given = case("要灯，不出11个大洋", "要灯", persona=PERSONA, price_upper=11)
+    read = Annotation("hard_upper", Decimal(11), "不出11个大洋", "instruction", Decimal(11))
+    assert {row.mode: row.budget_label for row in label_case(given, read)} == {
+        "standard": "stated",
+        "persona": "underivable",
+    }
+    assert {row.budget_label for row in label_case(given)} == {"underivable"}
 
 
 def test_a_ceiling_over_an_unknown_price_is_underivable() -> None:

@@ -83,6 +83,15 @@ def test_near_texts_count_where_a_family_parts_them() -> None:
     ]
 
 
+def test_a_private_text_is_not_near_a_public_one_in_public() -> None:
+    """Task 1 is a persona task, 2 and 3 are not; the text of 2 would tell the text of 1."""
+    records = [persona(1)]
+    splits = {"source/one": [1, 2], "source/two": [3]}
+    found = [near(1, 3), near(3, 1, 2), near(2, 3)]
+    pairs = contamination_report(records, splits, found)["near_duplicates"]["pairs"]
+    assert [pair["task_ids"] for pair in pairs] == [[2, 3]]
+
+
 def lineage(folder: Path, records: list[dict[str, Any]], policy: SplitPolicy) -> list[dict[str, Any]]:
     rows = raw_rows(folder, records)
     tasks = assign_task_ids(rows)

@@ -44,6 +44,21 @@ def test_the_hash_is_that_of_the_entries_in_any_order(tmp_path: Path) -> None:
     assert first.sha256() != load_exclusions(configs(tmp_path / "one", a=HEAD + ENTRY), "shop").sha256()
 
 
+def test_the_hash_of_the_document_knows_versions_and_file_names(tmp_path: Path) -> None:
+    texts = {"a": HEAD + ENTRY, "b": HEAD.replace("7", "8") + ENTRY}
+    folders = [("one", "a", "a"), ("two", "a", "b"), ("three", "z", "a"), ("four", "a", "a")]
+    for folder, _, _ in folders:
+        (tmp_path / folder).mkdir()
+    listed = [
+        load_exclusions(configs(tmp_path / folder, **{name: texts[text]}), "shop")
+        for folder, name, text in folders
+    ]
+    assert len({one.sha256() for one in listed}) == 1
+    first, version, renamed, again = [one.document_sha256() for one in listed]
+    assert first == again
+    assert len({first, version, renamed}) == 3
+
+
 def test_no_list_is_an_empty_list(tmp_path: Path) -> None:
     listed = load_exclusions(tmp_path, "shop")
     assert (listed.versions, listed.entries) == ({}, ())
