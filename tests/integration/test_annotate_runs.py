@@ -174,9 +174,10 @@ def test_one_wave_cools_everybody_once_and_a_later_wave_halves_the_rate(tmp_path
         times = [arrival.at for arrival in stub.log.arrivals]
     assert (report.ended, report.waves, report.requests_per_minute) == ("done", 2, 50)
     assert report.retried == {"minute_limit": 11}
-    # Behind each burst, what the other workers had started, then a pause of 0.3 s.
+    # Behind each burst a pause of 0.3 s. A request that was started before it may come late, which shortens
+    # what the server sees of it; without the pause, requests would be 5 ms apart.
     for last in (24, 55):
-        assert max(late - early for early, late in pairwise(times[last - 1 : last + 20])) >= 0.3
+        assert max(late - early for early, late in pairwise(times[last - 1 : last + 20])) >= 0.15
     assert busiest_window(times, 0.5) <= 100
 
 
