@@ -135,12 +135,17 @@ def source_of(report: BuildReport) -> dict[str, Path]:
     }
 
 
-def test_the_same_content_comes_from_the_cleaned_archive(
+# What a cleaned archive no longer knows of excluded products: their axes, findings and splits.
+UNKNOWN_PARTS = {"findings", "exclusion_lineage"}
+
+
+def test_everything_that_is_played_comes_from_the_cleaned_archive_too(
     raw_build: BuildReport, cleaned_build: BuildReport
 ) -> None:
     first, second = manifest_of(raw_build), manifest_of(cleaned_build)
-    assert second["content"] == first["content"]
-    assert second["id"] == first["id"]
+    differing = {part for part in first["content"] if second["content"][part] != first["content"][part]}
+    assert differing == UNKNOWN_PARTS
+    assert second["id"] != first["id"]
     assert second["counts"] == first["counts"]
     exports = {path.name: path.read_bytes() for path in (whole(raw_build) / EXPORTS_FOLDER).iterdir()}
     assert exports == {
@@ -149,6 +154,38 @@ def test_the_same_content_comes_from_the_cleaned_archive(
     parents = second["assets"]["task_ids"]["parents"]
     assert set(parents) == {"raw_products", "human_exclusions"}, "lineage starts at the same asset"
     assert parents["raw_products"] != first["assets"]["task_ids"]["parents"]["raw_products"]
+
+
+def test_excluded_products_say_what_the_cleaned_archive_did_not_tell(
+    cleaned_build: BuildReport, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", str(whole(cleaned_build)), "--task", "1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["asin"], shown["state"], shown["axes"]) == ("700000000002", "excluded", [])
+    assert shown["unknown"] == ["axes", "project_splits", "source_splits"]
+    assert [(item["task_id"], item["would_have_gone"]) for item in shown["tasks"]] == [(1, [])]
+    assert main(["audit", str(whole(cleaned_build)), "--task", "1"]) == 0
+    assert "unknown: axes, project_splits, source_splits" in capsys.readouterr().out
+
+
+def test_a_task_set_aside_before_keeps_its_product(
+    cleaned_build: BuildReport, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", str(whole(cleaned_build)), "--task", "4", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["asin"], shown["state"]) == ("700000000005", "in_catalogue")
+    assert [(item["task_id"], item["state"]) for item in shown["tasks"]] == [(4, "human_exclusion")]
+
+
+def test_the_list_may_come_with_the_cleaned_archive_again(raw_build: BuildReport, tmp_path: Path) -> None:
+    """What it names left before; it is found once more, and one more product leaves."""
+    more = LIST + '[[exclude]]\nasin = "700000000003"\nreason = "r"\nauthor = "li"\n'
+    (tmp_path / "exclusions").mkdir()
+    (tmp_path / "exclusions" / "small.toml").write_text(more)
+    report = build(tmp_path, **source_of(raw_build), runtime_regex_all=False, configs_root=tmp_path)
+    assert report.problems == []
+    with load_release(whole(report)) as release:
+        assert list(release.tasks) == [0, 5]
 
 
 def plant(report: BuildReport, folder: Path, asset: str, edit: Callable[[Path, Path], None]) -> set[str]:
