@@ -3,7 +3,6 @@
 Previews show ids, counts, prices and codes; never task texts, targets or personas (contract 7.13).
 """
 
-import base64
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,9 +13,8 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 import pyarrow.parquet as pq
-import pygal
-from pygal.style import Style
 
+from assets._charts import bar_chart
 from assets._failures import intended_failures
 from assets._recipe import recipe
 from pipelines.resources.artifact_store import Artifact
@@ -24,20 +22,6 @@ from pipelines.resources.workspace import Workspace
 
 PREVIEW_ROWS = 8
 OWNERS = ["team:shopsim-data"]
-_STYLE = Style(
-    background="#ffffff",
-    plot_background="#ffffff",
-    colors=("#2f6f9f",),
-    font_family="sans-serif",
-    title_font_size=15,
-    label_font_size=12,
-    major_label_font_size=12,
-    guide_stroke_color="#dddddd",
-    major_guide_stroke_color="#bbbbbb",
-    opacity=".55",
-    value_font_size=12,
-    value_colors=("#1c1c1c",),
-)
 
 
 @dataclass(frozen=True)
@@ -158,27 +142,3 @@ def table(rows: Sequence[Mapping[str, Any]], limit: int = PREVIEW_ROWS) -> str:
     """The first `limit` rows as a Markdown table."""
     frame = pd.DataFrame.from_records(list(rows[:limit]))
     return str(frame.to_markdown(index=False))
-
-
-def bar_chart(title: str, bars: Mapping[str, float]) -> str:
-    """A horizontal bar chart as Markdown with an inline SVG, so that it shows offline and in any script."""
-    names = list(bars)[::-1]
-    chart = pygal.HorizontalBar(
-        title=title,
-        style=_STYLE,
-        width=680,
-        height=70 + 26 * len(names),
-        margin=12,
-        show_legend=False,
-        print_values=True,
-        value_formatter="{:g}".format,
-        js=[],
-        pretty_print=False,
-    )
-    chart.uuid = "chart"  # equal bars give an equal picture
-    chart.x_labels = names
-    chart.add("", [bars[name] for name in names])
-    image = base64.b64encode(chart.render()).decode("ascii")
-    # The words repeat the picture for people who do not see it.
-    words = ", ".join(f"{name}: {value:g}" for name, value in bars.items())
-    return f"![{title}. {words}](data:image/svg+xml;base64,{image})\n\n{words}"

@@ -10,10 +10,11 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from assets._charts import bar_chart
 from assets._code_version import CODE_VERSIONS, code_version
 from assets._failures import intended_failures
 from assets._inputs import document, findings, task_rows
-from assets._materialize import OWNERS, announce, bar_chart, table
+from assets._materialize import OWNERS, announce, table
 from assets._playable import playable_parts
 from assets._recipe import recipe
 from assets.checks.modules import required_checks

@@ -14,6 +14,7 @@ in `pipelines.errors`.
     ├── SimulatorError       the endpoint behind a simulated customer failed
     ├── PoolError            no free slot, or a slot or lease that the caller does not have
     ├── JournalError         the action log of a server cannot be used, read or written
+    ├── RunError             a recorded run or episode that is not there or cannot be read
     └── UsageError           a wrong argument of a public function or command
 """
 
@@ -90,6 +91,12 @@ class TraceError(ShopSimError):
     """A trace file or line that cannot be read, or an action that no trace can hold exactly."""
 
     default_code = "trace_error"
+
+
+class RunError(ShopSimError):
+    """A recorded run, or an episode of one, that is not there or cannot be read."""
+
+    default_code = "unreadable_run"
 
 
 class SimulatorError(ShopSimError):

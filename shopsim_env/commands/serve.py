@@ -49,6 +49,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--lease-prefix", default="", metavar="TEXT", help="start of every lease id, to route among servers"
     )
+    parser.add_argument("--runs", metavar="DIR", help="show the runs and traces below DIR at /replay-ui")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
     add_release(parser)
     add_common(parser)
@@ -72,9 +73,11 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
 
     from shopsim_env.pool import LeasePool
     from shopsim_env.pool.journal import Journal
+    from shopsim_env.runs.folder import RunRoot
     from shopsim_env.server.app import App
     from shopsim_env.server.guard import make_guard
     from shopsim_env.server.logs import start_logging
+    from shopsim_env.server.replay_routes import add_pages
     from shopsim_env.server.running import Ending, listen
     from shopsim_env.server.running import run as run_server
     from shopsim_env.server.service import Service
@@ -87,6 +90,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         os.environ.get("SHOPSIM_ADMIN_TOKEN"),
         tuple(arguments.allow_host),
     )
+    root = RunRoot(arguments.runs) if arguments.runs else None
     release.private()  # a public copy is refused now, not at the first reset
     with ExitStack() as opened:
         bound = opened.enter_context(closing(listen(arguments.host, arguments.port)))
@@ -106,6 +110,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         start_logging(arguments.log_level)
         app = App(Service(release, pool), guard)
         app.add([Route(PATH, ShopAgent(app))])
+        add_pages(app, root)
         ending = Ending(park=journal is not None, drain_s=arguments.drain)
         run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release, pool))
     return 0

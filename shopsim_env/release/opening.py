@@ -66,6 +66,11 @@ class TaskTable(Mapping[int, Task]):
     def __iter__(self) -> Iterator[int]:
         return iter([row[0] for row in self._database.rows("SELECT task_id FROM task ORDER BY task_id")])
 
+    def with_persona(self) -> frozenset[int]:
+        """Ids of the tasks that have a persona, in one read."""
+        rows = self._database.rows("SELECT task_id FROM task WHERE persona IS NOT NULL")
+        return frozenset(row[0] for row in rows)
+
     def __len__(self) -> int:
         return int(self._database.rows("SELECT count(*) FROM task")[0][0])
 

@@ -55,6 +55,7 @@ class App:
         self.service = service
         self.guard = guard
         self.metrics = Metrics(service.pool)
+        self._open: set[str] = set()
         self.bodies = Bodies()
         by_path: dict[str, list[Operation]] = {}
         for operation in OPERATIONS:
@@ -73,6 +74,12 @@ class App:
         """Adds Starlette routes behind the same guard."""
         self._router.routes.extend(routes)
 
+    def add_open(self, routes: Iterable[Route]) -> None:
+        """Adds routes of fixed paths that need no token: a browser cannot send one when it opens a page."""
+        for route in routes:
+            self._open.add(route.path)
+            self._router.routes.append(route)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         if scope["type"] == "lifespan":
@@ -83,7 +90,7 @@ class App:
         match = _FRONT.fullmatch(scope["path"])
         operation = match and _FRONT_OPERATIONS.get((scope["method"], bool(match[1]), bool(match[2])))
         try:
-            self.guard.check(headers)
+            self.guard.check(headers, open_to_all=scope["path"] in self._open)
         except ProblemError as problem:
             self.metrics.refused(problem.code)
             await send_problem(send, problem)

@@ -28,8 +28,8 @@ class Guard:
     admin_token: bytes | None
     hosts: frozenset[bytes] | None
 
-    def check(self, headers: Headers) -> None:
-        """Refuses whoever has no business here.
+    def check(self, headers: Headers, *, open_to_all: bool = False) -> None:
+        """Refuses whoever has no business here; `open_to_all` asks for no token, all the rest stays.
 
         Raises:
             ProblemError: `forbidden_host`, `forbidden_origin`, `unauthorized`.
@@ -47,7 +47,9 @@ class Guard:
                 "origin: expected none, or this server's own; pages of other sites may not call it",
                 code="forbidden_origin",
             )
-        if self.token is not None and not self._knows(headers, self.token) and not self.is_admin(headers):
+        if open_to_all or self.token is None:
+            return
+        if not self._knows(headers, self.token) and not self.is_admin(headers):
             raise ProblemError(
                 "expected the header 'Authorization: Bearer TOKEN' with the token of this server",
                 code="unauthorized",

@@ -142,6 +142,8 @@ _FENCE_QUERY: dict[str, Field] = {
 }
 _TASKS_QUERY: dict[str, Field] = {
     "split": Text(about="only tasks of this split", longest=200, nullable=True),
+    "persona": Text(about="only tasks with a persona, or without", choices=("yes", "no"), nullable=True),
+    "find": Text(about="only task ids that contain these digits", pattern="[0-9]{0,19}", default=""),
     "offset": Number(about="tasks to leave out in front", least=0, most=2**31, default=0),
     "limit": Number(about="tasks at most", least=1, most=1_000, default=100),
 }

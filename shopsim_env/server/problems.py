@@ -46,8 +46,14 @@ STATUSES: Final[dict[str, int]] = {
     "stale_fence": 409,
     "busy": 409,
     "ended": 409,
+    "not_ended": 409,
     "superseded": 409,
     "request_id_reused": 409,
+    # Recorded runs.
+    "unknown_run": 404,
+    "unknown_episode": 404,
+    "unreadable_run": 404,
+    "other_release": 409,
     # The server.
     "capacity": 503,
     "queue_full": 503,

@@ -39,6 +39,7 @@ class Service:
         self.release = release
         self.pool = pool
         self.ready = True
+        self._personas: frozenset[int] | None = None
         self._starts: BoundedCache[tuple[Any, ...], bytes] = BoundedCache(_KEPT_STARTS)
 
     async def reset(self, fields: dict[str, Any], gone: Gone) -> bytes:
@@ -139,6 +140,7 @@ class Service:
             if fields["split"] not in splits:
                 raise TaskError(f"split: expected one of {sorted(splits)}", code="unknown_split")
             ids = splits[fields["split"]]
+        ids = self._filtered(ids, fields["persona"], fields["find"])
         shown = ids[fields["offset"] : fields["offset"] + fields["limit"]]
         rows = [self.release.tasks[task_id] for task_id in shown]
         return {
@@ -148,6 +150,13 @@ class Service:
                 for row in rows
             ],
         }
+
+    def _filtered(self, ids: tuple[int, ...], persona: str | None, find: str) -> tuple[int, ...]:
+        if persona is not None:
+            if self._personas is None:
+                self._personas = self.release.tasks.with_persona()
+            ids = tuple(task_id for task_id in ids if (task_id in self._personas) is (persona == "yes"))
+        return tuple(task_id for task_id in ids if find in str(task_id)) if find else ids
 
     async def _open(self, fields: dict[str, Any], gone: Gone, *, n: int, group: bool) -> tuple[Lease, ...]:
         request = EpisodeRequest(
