@@ -218,9 +218,43 @@ def test_the_index_alone(raw_build: BuildReport) -> None:
         report = run_build(fields, instance=instance, index_only=True)
     assert report.ok, report.problems
     assert [stage.asset for stage in report.stages] == ["search_index", "search_arrays", "search_baseline"]
-    assert (report.checks_passed, report.checks_failed, report.release) == (6, 0, None)
+    assert (report.checks_passed, report.checks_failed, report.release) == (7, 0, None)
     assert "source/standard_eval" in report.metrics["search_baseline"]
     assert sorted((folder / "releases").rglob("manifest.json")) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"project_splits": {"seed": 99}}, "persona_splits: was built from setting project_splits"),
+        ({"raw": "other"}, "raw_products: was built from archive"),
+        ({"raw": "nothing"}, "--raw"),
+        ({"lenient": True}, "raw_products: was built from setting lenient"),
+        ({"configs_root": "none"}, "human_exclusions: was built from setting human_exclusions"),
+        ({"runtime_regex_all": False}, "price_annotations: was built from setting"),
+    ],
+    ids=str,
+)
+def test_the_index_alone_refuses_options_of_another_build(
+    raw_build: BuildReport, tmp_path: Path, changed: dict[str, Any], named: str
+) -> None:
+    folder = whole(raw_build).parents[2]
+    shutil.copytree(folder / "artifacts", tmp_path / "artifacts")
+    write_records(tmp_path / "other")
+    places = {key: tmp_path / value for key, value in changed.items() if isinstance(value, str)}
+    fields = {"raw": folder / "raw.json.gz", "configs_root": folder / "configs", **changed, **places}
+    with dg.DagsterInstance.ephemeral() as instance, pytest.raises((ArtifactError, ConfigError), match=named) as caught:
+        run_build(config(tmp_path, **fields), instance=instance, index_only=True)
+    assert caught.value.code == ("input_missing" if named == "--raw" else "artifact_stale")
+
+
+def test_the_index_alone_refuses_artifacts_of_unknown_files(raw_build: BuildReport, tmp_path: Path) -> None:
+    folder = whole(raw_build).parents[2]
+    shutil.copytree(folder / "artifacts", tmp_path / "artifacts")
+    (tmp_path / "artifacts" / "small" / "meta" / "memo" / "raw_products.json").unlink()
+    fields = config(tmp_path, raw=folder / "raw.json.gz", configs_root=folder / "configs")
+    with dg.DagsterInstance.ephemeral() as instance, pytest.raises(ArtifactError, match="unknown"):
+        run_build(fields, instance=instance, index_only=True)
 
 
 def test_the_index_alone_needs_an_earlier_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
