@@ -32,6 +32,12 @@ def origin(work: Workspace) -> CleanedOrigin | None:
     return read_origin(work.store.path("raw_products"))
 
 
+def excluded_before(work: Workspace) -> frozenset[int]:
+    """Source indices of the products that a cleaned archive had left out already."""
+    before = origin(work)
+    return excluded_products(before.exclusions) if before is not None else frozenset()
+
+
 def exclusion_list(work: Workspace) -> list[dict[str, Any]]:
     """Products that leave: by the price axes, by hand, and those that a cleaned archive left out before."""
     listed = read_document(document(work, "human_exclusions"))

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets._code_version import code_version
-from assets._inputs import audit_records, document, listed_by_hand, task_rows
+from assets._inputs import audit_records, document, excluded_before, listed_by_hand, task_rows
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.annotation.protocol import Annotation
@@ -83,6 +83,7 @@ def exclusion_lineage(workspace: WorkspaceResource) -> dg.MaterializeResult:
             document(work, "price_axis_exclusions"),
             [SourceBounds(name, **bound.model_dump()) for name, bound in configured.items()] or None,
             SplitPolicy(**work.settings.project_splits.model_dump()),
+            excluded_before(work),
         )
         PublishedJson.of(rows).write(path)
         return _lineage_facts(rows)
@@ -98,12 +99,11 @@ def _lineage_facts(rows: list[dict[str, Any]]) -> Facts:
         numbers={"tasks_lost": sum(len(row["task_ids"]) for row in rows)},
         preview=[
             {
-                "asin": row["asin"],
+                "asin": row["asin"],  # never together with a task
                 "prices": "; ".join(f"{axis['axis']}: {axis['distinct_prices']}" for axis in row["axes"]),
-                "tasks": ", ".join(map(str, row["task_ids"])),
                 "would have gone to": ", ".join(sorted(set().union(*row["would_have_gone"].values()))),
             }
-            for row in rows
+            for row in sorted(rows, key=lambda row: str(row["asin"]))
         ],
         bars={"tasks that the splits miss": dict(sorted(lost.items()))},
         columns=fields_of(rows[0]) if rows else {},

@@ -1,7 +1,7 @@
 """Group `catalog`: the raw archive, stable task ids, and products whose price cannot be known."""
 
 from collections import Counter
-from itertools import islice
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +57,13 @@ def _read_source(work: Workspace, path: Path) -> IngestReport:
 
 
 def _raw_facts(work: Workspace, path: Path, report: IngestReport) -> Facts:
-    preview = [
-        {"asin": row.asin, "category": row.category, "tasks": row.instruction_count}
-        for row in islice(iter_records(path), PREVIEW_ROWS)
-    ]
-    domains = Counter(row.record.get("domain_en_short") or "unknown" for row in iter_records(path))
+    domains: Counter[str] = Counter()
+    shown: list[tuple[str, str]] = []
+    for row in iter_records(path):
+        domains[row.record.get("domain_en_short") or "unknown"] += 1
+        shown.append((row.asin, row.category))
+    # Task ids count tasks in source order: products in that order, or with their tasks, would tell goals.
+    preview = [{"asin": asin, "category": category} for asin, category in nsmallest(PREVIEW_ROWS, shown)]
     return Facts(
         report.product_count,
         numbers={
@@ -187,9 +189,8 @@ def _exclusion_facts(exclusions: list[dict[str, Any]], published: PublishedJson)
         {
             "asin": item["asin"],
             "axes": ", ".join(item["price_affecting_axes"]),
-            "tasks": len(item["task_ids"]),
         }
-        for item in exclusions
+        for item in sorted(exclusions, key=lambda item: str(item["asin"]))
     ]
     return Facts(
         len(exclusions),

@@ -1,7 +1,7 @@
 """Group `cleaned`: the cleaned v2 archive, its manifest, the source splits, and title nouns."""
 
 from collections import Counter
-from itertools import islice
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +52,16 @@ def cleaned_v2(workspace: WorkspaceResource) -> dg.MaterializeResult:
 
 
 def _cleaned_facts(path: Path, report: CleanedReport, ceilings: int) -> Facts:
-    head = list(islice(iter_cleaned(path), PREVIEW_ROWS))
+    head = next(iter_cleaned(path), {})
+    counts = {"products": report.product_count, "tasks": report.task_count, "price ceilings": ceilings}
     return Facts(
         report.product_count,
         numbers={"tasks": report.task_count, "data_sha256": report.data_sha256},
-        preview=[{"asin": item["asin"], "tasks": len(item["instructions"])} for item in head],
+        preview=[{"count": name, "value": value} for name, value in counts.items()],
         bars={
             "tasks by annotated price ceiling": {"ceiling": ceilings, "none": report.task_count - ceilings}
         },
-        columns=fields_of(head[0]) if head else {},
+        columns=fields_of(head),
     )
 
 
@@ -164,7 +165,7 @@ def title_nouns(workspace: WorkspaceResource) -> dg.MaterializeResult:
 def _noun_facts(path: Path, rows: int) -> Facts:
     tagged = read_nouns(path)
     sizes = Counter(min(len(nouns), 10) for nouns in tagged.nouns.values())
-    head = islice(tagged.nouns.items(), PREVIEW_ROWS)
+    head = nsmallest(PREVIEW_ROWS, tagged.nouns.items())  # by asin: source order would tell goals
     return Facts(
         rows,
         numbers={"tagger": tagged.tagger_name, "fingerprint": tagged.tagger_fingerprint},

@@ -27,6 +27,8 @@ def case_lines(report: Mapping[str, Any]) -> Iterator[str]:
             f"  axis {axis['axis']}: {axis['values']} values, {axis['distinct_prices']} distinct prices "
             f"({prices}{more}){mark}"
         )
+    if report.get("unknown"):
+        yield f"  left before this archive was made; unknown: {', '.join(report['unknown'])}"
     yield from _finding_lines(report["findings"], "  ")
     for task in report["tasks"]:
         yield f"  task {task['task_id']}  {task['state']}"

@@ -12,6 +12,7 @@ import dagster as dg
 from pipelines.definitions import defs
 from pipelines.errors import ConfigError
 from pipelines.failure_text import CHECK_EVENT, findings_of, is_blocking, problems_of
+from pipelines.index_only import INDEX_ASSETS, INDEX_INPUTS, require_inputs
 from pipelines.jobs import BUILD_RELEASE
 from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
@@ -21,10 +22,6 @@ from pipelines.stages.published_baseline import compare_baseline
 from pipelines.stages.published_figures import Figure, compare_figures
 from pipelines.stages.published_json import read_json
 from pipelines.stages.release import PUBLISHED_NAMES
-
-# What `index_only` rebuilds, and what it must find finished.
-INDEX_ASSETS = ("search_index", "search_arrays", "search_baseline")
-INDEX_INPUTS = ("cleaned_v2", "source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,8 @@ def run_build(
         config: Fields of `WorkspaceResource`.
         instance: Dagster instance; None takes the one of DAGSTER_HOME, project-local by default, so that the
             UI shows the run.
-        index_only: Rebuild the assets of `INDEX_ASSETS` from the artifacts of an earlier build, and publish
-            nothing.
+        index_only: Rebuild the assets of `INDEX_ASSETS` from the artifacts of an earlier build with the same
+            options, and publish nothing.
     """
     if instance is not None:
         return _run(config, instance, index_only)
@@ -97,10 +94,11 @@ def _run(config: Mapping[str, Any], instance: dg.DagsterInstance, index_only: bo
     workspace = WorkspaceResource(**config).open()
     if index_only:
         for asset in INDEX_INPUTS:
-            workspace.store.open(asset)
-    else:
-        check_inputs(workspace)
+            workspace.store.describe(asset)
+    check_inputs(workspace)
     with _only_build(workspace):
+        if index_only:
+            require_inputs(workspace)
         remove_debris(workspace.store.root, workspace.out.parent if workspace.out else workspace.releases)
         return _execute(config, workspace, instance, INDEX_ASSETS if index_only else None)
 

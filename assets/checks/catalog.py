@@ -69,7 +69,7 @@ def ids_number_the_raw_corpus(work: Workspace) -> Iterator[str]:
         yield from _ids_of_a_cleaned_archive(work)
         return
     tasks = iter(task_rows(work))
-    uids: Counter[str] = Counter()
+    uids: set[str] = set()
     number = 0
     for row in iter_records(work.store.path("raw_products")):
         for position, instruction in enumerate(row.record.get("instructions") or ()):
@@ -84,12 +84,13 @@ def ids_number_the_raw_corpus(work: Workspace) -> Iterator[str]:
                 task.task_uid,
             )
             if found != expected:
-                yield f"task {number}: expected instruction {position} of record {row.source_product_index}"
-            uids[uid] += 1
+                yield f"task {number}: not the one that has this number in the archive, or another uid"
+            if uid in uids:
+                yield f"task {number}: has the uid of an earlier task"
+            uids.add(uid)
             number += 1
     if next(tasks, None) is not None:
         yield f"more than the {number} tasks of the archive"
-    yield from (f"task uid {uid} comes {count} times" for uid, count in uids.items() if count > 1)
 
 
 def _ids_of_a_cleaned_archive(work: Workspace) -> Iterator[str]:

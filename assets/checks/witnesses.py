@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from assets._inputs import all_splits, derivable
+from assets._inputs import all_splits, derivable, inactive
 from assets._playable import staged
 from assets.checks.blocking import blocking_check, warning_check
 from pipelines.resources.workspace import Workspace
@@ -20,11 +20,13 @@ TOLERANCE = 0.01
 
 @blocking_check("witnesses")
 def every_task_graded(work: Workspace) -> Iterator[str]:
-    """Each active task has one witness for each mode: W1 with an action list, or a reason and none."""
+    """Each offered task has one witness for each mode: W1 with an action list, or a reason and none."""
+    not_offered = inactive(work)
     expected = [
         (task["task_id"], mode)
         for record in iter_cleaned(work.store.path("cleaned_v2"))
         for task in record.get("instructions") or ()
+        if task["task_id"] not in not_offered
         for mode in modes_of(has_persona=bool(record.get("user_persona")))
     ]
     stated = derivable(work)

@@ -91,6 +91,18 @@ class Memos:
         """Takes a memory away: its result does not hold any more."""
         self._path(name).unlink(missing_ok=True)
 
+    def moved(self, name: str) -> list[tuple[str, str, str]]:
+        """Outer inputs that `name` was made from and that differ now: name, digest then and now.
+
+        A result without a memory is of unknown origin, and so counts as moved.
+        """
+        path = self._path(name)
+        if not path.is_file():
+            return [("files", "unknown", "not comparable")]
+        outside = json.loads(path.read_text(encoding="utf-8"))["reads"]["outside"]
+        present = {each: self._outside(each) for each in outside}
+        return [(each, then, present[each]) for each, then in outside.items() if present[each] != then]
+
     def _holds(self, reads: Reads) -> bool:
         return (
             all(self._settings.get(name) == digest for name, digest in reads.settings.items())

@@ -126,19 +126,29 @@ def read_origin(parquet: Path) -> CleanedOrigin | None:
 def known_task_ids(rows: Iterable[RawRow], origin: CleanedOrigin) -> list[TaskRow]:
     """All tasks of the raw corpus, ids ascending, as far as a cleaned archive tells.
 
-    Tasks of excluded products and tasks set aside have no uid: their texts are not in the archive.
+    Tasks of excluded products and tasks set aside have no uid: their texts are not in the archive. Of the
+    former persona and tag are not known either.
+
+    Raises:
+        ArtifactError: The manifest sets a task aside whose product is not in the archive.
     """
-    tasks = [_active(row, instruction) for row in rows for instruction in row.record["instructions"]]
+    aside: dict[int, list[dict[str, Any]]] = {}
+    for item in origin.manifest.get("quarantined_tasks", ()):
+        aside.setdefault(item["source_product_index"], []).append(item)
+    tasks: list[TaskRow] = []
+    for row in rows:
+        tasks += (_active(row, instruction) for instruction in row.record["instructions"])
+        tasks += (_set_aside(row, item) for item in aside.pop(row.source_product_index, ()))
+    if aside:
+        raise ArtifactError(
+            f"{origin.archive}: expected the products of all tasks that the manifest sets aside, found none "
+            f"with source_product_index {min(aside)}; use the files of one release",
+            code="manifest_mismatch",
+        )
     tasks += (
-        _inactive(task_id, item["source_product_index"], position, item["asin"], "")
+        TaskRow(task_id, "", item["source_product_index"], position, item["asin"], False, "")
         for item in origin.exclusions
         for position, task_id in enumerate(item["task_ids"])
-    )
-    tasks += (
-        _inactive(
-            item["task_id"], item["source_product_index"], item["instruction_index"], "", item["reason"]
-        )
-        for item in origin.manifest.get("quarantined_tasks", ())
     )
     return sorted(tasks, key=lambda task: task.task_id)
 
@@ -156,8 +166,17 @@ def _active(row: RawRow, instruction: dict[str, Any]) -> TaskRow:
     )
 
 
-def _inactive(task_id: int, product: int, position: int, asin: str, reason: str) -> TaskRow:
-    return TaskRow(task_id, "", product, position, asin, persona=False, quarantine=reason)
+def _set_aside(row: RawRow, item: Mapping[str, Any]) -> TaskRow:
+    return TaskRow(
+        task_id=item["task_id"],
+        task_uid="",
+        source_product_index=row.source_product_index,
+        instruction_index=item["instruction_index"],
+        asin=row.asin,
+        persona=row.has_persona,
+        quarantine=item["reason"],
+        tag=row.tag,
+    )
 
 
 def _of_source(report: IngestReport, origin: CleanedOrigin) -> IngestReport:

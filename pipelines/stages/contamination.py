@@ -14,6 +14,7 @@ from pipelines.stages.audit.findings import Finding
 from pipelines.stages.persona_groups import GROUP_KEYS, PersonaRecord
 
 _EXAMPLES = 10
+_EXCLUSIVE = "project"
 Members = Mapping[str, Sequence[int]]
 
 
@@ -28,16 +29,17 @@ def contamination_report(
         findings: All findings of the audit.
 
     Returns:
-        `shared`: per pair of disjoint splits and per key, how many `values` both hold and up to ten
-        `task_ids` that hold them. `near_duplicates`: the `likeness` from which texts are near, and the
-        `pairs` of tasks that stand in different splits of a `family`, both persona tasks or neither. Ids and
-        numbers only.
+        `shared`: per pair of splits and per key, how many `values` both hold and up to ten `task_ids` that
+        hold them; the key `task` means the tasks themselves. All pairs of `project`, which must share
+        nothing; in other families, where splits overlap by design, pairs of disjoint splits.
+        `near_duplicates`: the `likeness` from which texts are near, and the `pairs` of tasks that stand in
+        different splits of a `family`, both persona tasks or neither. Ids and numbers only.
     """
     keys = {record.task_id: record.keys for record in records}
     return {
         "shared": {
             f"{one}, {other}": _shared(keys, splits[one], splits[other])
-            for one, other in _disjoint_pairs(splits, keys)
+            for one, other in _compared_pairs(splits, keys)
         },
         "near_duplicates": {
             "likeness": INSTRUCTION_LIKENESS,
@@ -59,13 +61,13 @@ def shared_values(report: Mapping[str, Any], family: str) -> list[str]:
     ]
 
 
-def _disjoint_pairs(splits: Members, tasks: Mapping[int, Any]) -> Iterator[tuple[str, str]]:
-    """Pairs of one family that both hold some of `tasks` and share no task; others overlap by design."""
+def _compared_pairs(splits: Members, tasks: Mapping[int, Any]) -> Iterator[tuple[str, str]]:
+    """Pairs of one family that both hold some of `tasks`; outside `project` only those that share no task."""
     held = {name: set(ids) & tasks.keys() for name, ids in splits.items()}
     for one, other in combinations(splits, 2):
-        same_family = _family(one) == _family(other)
-        if same_family and held[one] and held[other] and not held[one] & held[other]:
-            yield one, other
+        if _family(one) == _family(other) and held[one] and held[other]:
+            if _family(one) == _EXCLUSIVE or not held[one] & held[other]:
+                yield one, other
 
 
 def _family(name: str) -> str:
@@ -75,7 +77,10 @@ def _family(name: str) -> str:
 def _shared(
     keys: Mapping[int, tuple[str, ...]], one: Sequence[int], other: Sequence[int]
 ) -> dict[str, dict[str, Any]]:
-    result = {}
+    both = sorted(set(one) & set(other))
+    result: dict[str, dict[str, Any]] = {}
+    if both:
+        result["task"] = {"values": len(both), "task_ids": both[:_EXAMPLES]}
     for place, name in enumerate(GROUP_KEYS):
         first, second = _values(keys, one, place), _values(keys, other, place)
         shared = first.keys() & second.keys()

@@ -135,12 +135,17 @@ def source_of(report: BuildReport) -> dict[str, Path]:
     }
 
 
-def test_the_same_content_comes_from_the_cleaned_archive(
+# What a cleaned archive no longer knows of excluded products: their axes, findings and splits.
+UNKNOWN_PARTS = {"findings", "exclusion_lineage"}
+
+
+def test_everything_that_is_played_comes_from_the_cleaned_archive_too(
     raw_build: BuildReport, cleaned_build: BuildReport
 ) -> None:
     first, second = manifest_of(raw_build), manifest_of(cleaned_build)
-    assert second["content"] == first["content"]
-    assert second["id"] == first["id"]
+    differing = {part for part in first["content"] if second["content"][part] != first["content"][part]}
+    assert differing == UNKNOWN_PARTS
+    assert second["id"] != first["id"]
     assert second["counts"] == first["counts"]
     exports = {path.name: path.read_bytes() for path in (whole(raw_build) / EXPORTS_FOLDER).iterdir()}
     assert exports == {
@@ -149,6 +154,38 @@ def test_the_same_content_comes_from_the_cleaned_archive(
     parents = second["assets"]["task_ids"]["parents"]
     assert set(parents) == {"raw_products", "human_exclusions"}, "lineage starts at the same asset"
     assert parents["raw_products"] != first["assets"]["task_ids"]["parents"]["raw_products"]
+
+
+def test_excluded_products_say_what_the_cleaned_archive_did_not_tell(
+    cleaned_build: BuildReport, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", str(whole(cleaned_build)), "--task", "1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["asin"], shown["state"], shown["axes"]) == ("700000000002", "excluded", [])
+    assert shown["unknown"] == ["axes", "project_splits", "source_splits"]
+    assert [(item["task_id"], item["would_have_gone"]) for item in shown["tasks"]] == [(1, [])]
+    assert main(["audit", str(whole(cleaned_build)), "--task", "1"]) == 0
+    assert "unknown: axes, project_splits, source_splits" in capsys.readouterr().out
+
+
+def test_a_task_set_aside_before_keeps_its_product(
+    cleaned_build: BuildReport, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", str(whole(cleaned_build)), "--task", "4", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["asin"], shown["state"]) == ("700000000005", "in_catalogue")
+    assert [(item["task_id"], item["state"]) for item in shown["tasks"]] == [(4, "human_exclusion")]
+
+
+def test_the_list_may_come_with_the_cleaned_archive_again(raw_build: BuildReport, tmp_path: Path) -> None:
+    """What it names left before; it is found once more, and one more product leaves."""
+    more = LIST + '[[exclude]]\nasin = "700000000003"\nreason = "r"\nauthor = "li"\n'
+    (tmp_path / "exclusions").mkdir()
+    (tmp_path / "exclusions" / "small.toml").write_text(more)
+    report = build(tmp_path, **source_of(raw_build), runtime_regex_all=False, configs_root=tmp_path)
+    assert report.problems == []
+    with load_release(whole(report)) as release:
+        assert list(release.tasks) == [0, 5]
 
 
 def plant(report: BuildReport, folder: Path, asset: str, edit: Callable[[Path, Path], None]) -> set[str]:
@@ -181,9 +218,46 @@ def test_the_index_alone(raw_build: BuildReport) -> None:
         report = run_build(fields, instance=instance, index_only=True)
     assert report.ok, report.problems
     assert [stage.asset for stage in report.stages] == ["search_index", "search_arrays", "search_baseline"]
-    assert (report.checks_passed, report.checks_failed, report.release) == (6, 0, None)
+    assert (report.checks_passed, report.checks_failed, report.release) == (7, 0, None)
     assert "source/standard_eval" in report.metrics["search_baseline"]
     assert sorted((folder / "releases").rglob("manifest.json")) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"project_splits": {"seed": 99}}, "persona_splits: was built from setting project_splits"),
+        ({"raw": "other"}, "raw_products: was built from archive"),
+        ({"raw": "nothing"}, "--raw"),
+        ({"lenient": True}, "raw_products: was built from setting lenient"),
+        ({"configs_root": "none"}, "human_exclusions: was built from setting human_exclusions"),
+        ({"runtime_regex_all": False}, "price_annotations: was built from setting"),
+    ],
+    ids=str,
+)
+def test_the_index_alone_refuses_options_of_another_build(
+    raw_build: BuildReport, tmp_path: Path, changed: dict[str, Any], named: str
+) -> None:
+    folder = whole(raw_build).parents[2]
+    shutil.copytree(folder / "artifacts", tmp_path / "artifacts")
+    write_records(tmp_path / "other")
+    places = {key: tmp_path / value for key, value in changed.items() if isinstance(value, str)}
+    fields = {"raw": folder / "raw.json.gz", "configs_root": folder / "configs", **changed, **places}
+    with (
+        dg.DagsterInstance.ephemeral() as instance,
+        pytest.raises((ArtifactError, ConfigError), match=named) as caught,
+    ):
+        run_build(config(tmp_path, **fields), instance=instance, index_only=True)
+    assert caught.value.code == ("input_missing" if named == "--raw" else "artifact_stale")
+
+
+def test_the_index_alone_refuses_artifacts_of_unknown_files(raw_build: BuildReport, tmp_path: Path) -> None:
+    folder = whole(raw_build).parents[2]
+    shutil.copytree(folder / "artifacts", tmp_path / "artifacts")
+    (tmp_path / "artifacts" / "small" / "meta" / "memo" / "raw_products.json").unlink()
+    fields = config(tmp_path, raw=folder / "raw.json.gz", configs_root=folder / "configs")
+    with dg.DagsterInstance.ephemeral() as instance, pytest.raises(ArtifactError, match="unknown"):
+        run_build(fields, instance=instance, index_only=True)
 
 
 def test_the_index_alone_needs_an_earlier_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

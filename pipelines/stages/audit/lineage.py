@@ -2,9 +2,10 @@
 
 Belongs here: one row per excluded product. Where a persona task would have gone is worked out by dealing all
 persona tasks again, the excluded ones among them, by the same policy; the published splits stay as they are.
+A cleaned archive tells less of what had left before: such rows say what is unknown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pipelines.errors import ConfigError
@@ -26,6 +27,7 @@ def build_lineage(
     exclusions: Sequence[Mapping[str, Any]],
     bounds: Sequence[SourceBounds] | None,
     policy: SplitPolicy,
+    left_before: Collection[int] = (),
 ) -> list[dict[str, Any]]:
     """One row per excluded product, in the order of the exclusion list.
 
@@ -35,11 +37,14 @@ def build_lineage(
         exclusions: The published exclusion list.
         bounds: Source bounds as for `build_source_splits`.
         policy: The policy of the project splits.
+        left_before: Source indices of products that a cleaned archive had left out already.
 
     Returns:
         `asin`, `source_product_index`, `price_affecting_axes`, `axes` (name, values, number and list of
         distinct prices), `task_ids`, `would_have_gone` (task id as text to split names; none for tasks that
-        were quarantined).
+        were quarantined). Rows of `left_before` have no axes, only the source splits that follow from bounds,
+        and `unknown`, which names what is missing. Where such products had tasks, nobody can deal all persona
+        tasks again, so every project split is undetermined.
     """
     axes: dict[int, list[dict[str, Any]]] = {}
     personas: list[dict[str, Any]] = []
@@ -50,17 +55,22 @@ def build_lineage(
             axes[row.source_product_index] = axis_prices(Product.from_record(row.record))
         if row.source_product_index in people:
             personas.append(_persona_product(row, people[row.source_product_index]))
-    would = _source_splits(tasks, bounds)
-    for task_id, name in _project_splits(read_persona_records(personas), policy).items():
+    lost = any(item["task_ids"] for item in exclusions if item["source_product_index"] in left_before)
+    # Without bounds the tag decides, which left together with the product.
+    tagged = tasks if bounds else [task for task in tasks if task.source_product_index not in left_before]
+    would = _source_splits(tagged, bounds)
+    for task_id, name in _project_splits(read_persona_records(personas), policy, lost).items():
         would.setdefault(task_id, []).append(name)
+    unknown = ["axes", "project_splits"] if bounds else ["axes", "project_splits", "source_splits"]
     return [
         {
             "asin": item["asin"],
             "source_product_index": item["source_product_index"],
             "price_affecting_axes": item["price_affecting_axes"],
-            "axes": axes[item["source_product_index"]],
+            "axes": [] if item["source_product_index"] in left_before else axes[item["source_product_index"]],
             "task_ids": item["task_ids"],
             "would_have_gone": {str(task_id): sorted(would.get(task_id, [])) for task_id in item["task_ids"]},
+            **({"unknown": unknown} if item["source_product_index"] in left_before else {}),
         }
         for item in exclusions
     ]
@@ -94,11 +104,16 @@ def _source_splits(tasks: Sequence[TaskRow], bounds: Sequence[SourceBounds] | No
     return names
 
 
-def _project_splits(records: Sequence[PersonaRecord], policy: SplitPolicy) -> dict[int, str]:
+def _project_splits(
+    records: Sequence[PersonaRecord], policy: SplitPolicy, incomplete: bool
+) -> dict[int, str]:
     """Split of every persona task when the excluded ones are dealt too.
 
-    `project/undetermined` for all where no set of whole groups has the exact size, as in a tiny archive.
+    `project/undetermined` for all where the records are incomplete, or where no set of whole groups has the
+    exact size, as in a tiny archive.
     """
+    if incomplete:
+        return {record.task_id: UNDETERMINED for record in records}
     try:
         parts = allocate(group_tasks(records), policy, target_sizes(policy, len(records)))
     except ConfigError:

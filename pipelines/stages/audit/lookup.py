@@ -49,7 +49,8 @@ def audit_case(path: Path, *, asin: str | None = None, task_id: int | None = Non
     Returns:
         `asin`, `state` (`in_catalogue` or `excluded`), `axes` with their distinct prices, `findings` of the
         product, and `tasks`: id, `state` (`active`, or why not), splits, findings, labels by mode, and for
-        excluded ones the splits where they would have gone.
+        excluded ones the splits where they would have gone. `unknown` names what a cleaned archive did not
+        tell of a product that had left before.
 
     Raises:
         ReleaseError: a public copy, which has no evidence (code `public_copy`), or a damaged release.
@@ -95,8 +96,8 @@ def _lineage(release: Release, evidence: ReadOnlyDatabase, asin: str) -> dict[st
     rows = evidence.rows("SELECT body FROM exclusion WHERE asin = ?", (asin,))
     if rows:
         body = json.loads(rows[0][0])
-        kept = ("axes", "price_affecting_axes", "would_have_gone")
-        return {"state": "excluded", **{name: body[name] for name in kept}}
+        kept = ("axes", "price_affecting_axes", "would_have_gone", "unknown")
+        return {"state": "excluded", **{name: body[name] for name in kept if name in body}}
     try:
         product = release.product(asin)
     except UsageError as error:

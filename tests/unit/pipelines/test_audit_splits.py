@@ -58,6 +58,21 @@ def test_what_disjoint_splits_share_is_counted_with_its_tasks() -> None:
     assert shared_values(report, "source") == []
 
 
+def test_a_task_in_two_project_splits_is_the_worst_case_and_reported() -> None:
+    splits = {"project/train": [1, 2], "project/val": [4], "project/test": [2, 3], "source/all": [1, 2]}
+    report = contamination_report([persona(number) for number in (1, 2, 3, 4)], splits, [])
+    pair = "project/train, project/test"
+    assert list(report["shared"]) == ["project/train, project/val", pair, "project/val, project/test"]
+    assert {key: found["values"] for key, found in report["shared"][pair].items()} == {
+        "task": 1, "asin": 1, "instruction_simple": 1, "instruction": 1, "persona_fingerprint": 1, "user_id": 1,
+    }  # fmt: skip
+    assert report["shared"][pair]["task"]["task_ids"] == [2]
+    assert (
+        shared_values(report, "project")[0] == f"{pair}: 1 values of task in both, such as those of tasks [2]"
+    )
+    assert "task" not in report["shared"]["project/train, project/val"]
+
+
 def test_near_texts_count_where_a_family_parts_them() -> None:
     splits = {
         "project/train": [1],
