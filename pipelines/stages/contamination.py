@@ -31,7 +31,8 @@ def contamination_report(
     Returns:
         `shared`: per pair of splits and per key, how many `values` both hold and up to ten `task_ids` that
         hold them; the key `task` means the tasks themselves. All pairs of `project`, which must share
-        nothing; in other families, where splits overlap by design, pairs of disjoint splits. `near_duplicates`: the `likeness` from which texts are near, and the
+        nothing; in other families, where splits overlap by design, pairs of disjoint splits.
+        `near_duplicates`: the `likeness` from which texts are near, and the
         `pairs` of tasks that stand in different splits of a `family`. Ids and numbers only.
     """
     keys = {record.task_id: record.keys for record in records}
@@ -64,9 +65,9 @@ def _compared_pairs(splits: Members, tasks: Mapping[int, Any]) -> Iterator[tuple
     """Pairs of one family that both hold some of `tasks`; outside `project` only those that share no task."""
     held = {name: set(ids) & tasks.keys() for name, ids in splits.items()}
     for one, other in combinations(splits, 2):
-        if _family(one) == _family(other) and held[one] and held[other]:
-            if _family(one) == _EXCLUSIVE or not held[one] & held[other]:
-                yield one, other
+        same_family = _family(one) == _family(other) and held[one] and held[other]
+        if same_family and (_family(one) == _EXCLUSIVE or not held[one] & held[other]):
+            yield one, other
 
 
 def _family(name: str) -> str:

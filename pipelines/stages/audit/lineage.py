@@ -57,8 +57,9 @@ def build_lineage(
             personas.append(_persona_product(row, people[row.source_product_index]))
     lost = any(item["task_ids"] for item in exclusions if item["source_product_index"] in left_before)
     # Without bounds the tag decides, which left together with the product.
-    tagged = tasks if bounds else [task for task in tasks if task.source_product_index not in left_before]
-    would = _source_splits(tagged, bounds)
+    tagless = frozenset() if bounds else frozenset(left_before)
+    known = [task for task in tasks if not task.quarantine and task.source_product_index not in tagless]
+    would = _source_splits(known, bounds)
     for task_id, name in _project_splits(read_persona_records(personas), policy, lost).items():
         would.setdefault(task_id, []).append(name)
     unknown = ["axes", "project_splits"] if bounds else ["axes", "project_splits", "source_splits"]
