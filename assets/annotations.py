@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assets._code_version import code_version
 from assets._failures import intended_failures
-from assets._inputs import audit_records, excluded_indices
+from assets._inputs import audit_records, excluded_indices, origin
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize, table
 from pipelines.errors import ConfigError
 from pipelines.resources.annotation_run import AnnotationJob, left_to_parser
@@ -20,6 +20,7 @@ from pipelines.stages.annotation.audit_file import audit_json, read_audit
 from pipelines.stages.annotation.drift import annotation_drift as find_drift
 from pipelines.stages.annotation.persona_tasks import PersonaTask, persona_tasks
 from pipelines.stages.annotation.resolution import AuditRecord, resolve_all
+from pipelines.stages.cleaned_source import AUDIT_NAME, check_companion
 from pipelines.stages.ingest import iter_records, read_report
 from pipelines.stages.published_json import PublishedJson, read_json
 from pipelines.stages.task_ids import read_task_rows
@@ -91,8 +92,16 @@ def _audit(
     """Annotations of the recorded file, else of the cache; and what to show about where they come from."""
     fallback = left_to_parser(work.settings.runtime_regex_task_ids, tasks)
     if work.annotations is not None:
+        _check_source(work, work.annotations)
         return read_audit(work.annotations, tasks, fallback), {"source": work.annotations.name}
     return _answered(work, tasks, fallback, config)
+
+
+def _check_source(work: Workspace, annotations: Path) -> None:
+    """Annotations beside the manifest of a cleaned archive must be those that the manifest vouches for."""
+    manifest, before = work.cleaned_manifest, origin(work)
+    if manifest is not None and before is not None and annotations == manifest.with_name(AUDIT_NAME):
+        check_companion(annotations, before.manifest, "persona_price_audit")
 
 
 def _answered(

@@ -25,8 +25,8 @@ def require_inputs(workspace: Workspace) -> None:
     for asset in everything:
         for name, then, now in workspace.memos.moved(asset):
             raise ArtifactError(
-                f"{asset}: was built from {name} {then or 'none'}, which is now {now or 'none'}. Give the options "
-                "of the earlier build, or build without --index-only.",
+                f"{asset}: was built from {name} {then or 'none'}, which is now {now or 'none'}. Give the "
+                "options of the earlier build, or build without --index-only.",
                 code="artifact_stale",
             )
 

@@ -5,6 +5,8 @@ Every text is ours. `CANARIES` are strings that stand in private fields only; th
 
 import gzip
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,19 @@ def small_records() -> list[dict[str, Any]]:
     )
     others = [record(f"7000000001{number:02d}", f"旅行 水壶 {number}号") for number in range(4)]
     return [secret, two_axes, standard, evaluation, *others]
+
+
+def told_goals(text: str, goals: Mapping[int, str]) -> list[str]:
+    """Lines that name a task and its gold product (`goals`: task id to asin), and lines with a task uid."""
+    return [
+        line
+        for line in text.splitlines()
+        if re.search(r"shopsim-[0-9a-f]{24}", line)
+        or any(
+            asin in line and re.search(rf"(?<!\d){task_id}(?!\d)", line.replace(asin, ""))
+            for task_id, asin in goals.items()
+        )
+    ]
 
 
 def write_records(path: Path, records: Any = None) -> Path:

@@ -65,9 +65,9 @@ def _compared_pairs(splits: Members, tasks: Mapping[int, Any]) -> Iterator[tuple
     """Pairs of one family that both hold some of `tasks`; outside `project` only those that share no task."""
     held = {name: set(ids) & tasks.keys() for name, ids in splits.items()}
     for one, other in combinations(splits, 2):
-        if _family(one) == _family(other) and held[one] and held[other]:
-            if _family(one) == _EXCLUSIVE or not held[one] & held[other]:
-                yield one, other
+        same_family = _family(one) == _family(other) and held[one] and held[other]
+        if same_family and (_family(one) == _EXCLUSIVE or not held[one] & held[other]):
+            yield one, other
 
 
 def _family(name: str) -> str:

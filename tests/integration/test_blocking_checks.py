@@ -14,7 +14,7 @@ from typing import Any
 import dagster as dg
 import pyarrow.parquet as pq
 import pytest
-from builds import build, config, record, task, write_config, write_records
+from builds import build, config, record, task, told_goals, write_config, write_records
 
 from assets.checks.modules import required_checks
 from assets.release import PARENTS
@@ -43,6 +43,10 @@ splits = ["source/standard_eval", "source/persona_train"]
 floor_full = 0.5
 floor_simple = 0.5
 """
+
+
+# Offered tasks and their gold products.
+GOALS = {0: "700000000001", 2: "700000000003", 3: "700000000004"}
 
 
 @dataclass
@@ -310,8 +314,11 @@ def test_a_planted_fault_fails_its_check_and_no_release_appears(
     )
     result = evaluate(asset, built.config(tmp_path))
     assert not result.success
-    failed = {item.check_name for item in result.get_asset_check_evaluations() if not item.passed}
-    assert check in failed
+    evaluations = [item for item in result.get_asset_check_evaluations() if not item.passed]
+    assert check in {item.check_name for item in evaluations}
+    for item in evaluations:
+        problems = "\n".join(item.metadata["problems"].value)
+        assert told_goals(f"{problems}\n{item.description}", GOALS) == []
     assert not list((tmp_path / "releases").rglob("manifest.json"))
 
 

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,45 @@ def test_no_private_text_in_messages_or_in_the_run_history(tmp_path: Path, how: 
             assert canary.encode() not in data, path
             assert json.dumps(canary)[1:-1].encode() not in data, path
     assert not home.exists()
+
+
+def texts_of(event: dg.EventLogEntry) -> Iterator[str]:
+    """Everything that an event tells in words, also its metadata."""
+    yield event.user_message
+    happened = event.dagster_event
+    if happened is None:
+        return
+    yield happened.message or ""
+    metadata: dict[str, Any] = {}
+    if happened.is_step_materialization:
+        metadata = dict(happened.step_materialization_data.materialization.metadata)
+    elif happened.event_type_value == "ASSET_CHECK_EVALUATION":
+        metadata = dict(happened.asset_check_evaluation_data.metadata)
+    for value in metadata.values():
+        yield value.value if isinstance(value.value, str) else dg.serialize_value(value)
+
+
+def test_no_event_names_a_task_with_its_gold_product(tmp_path: Path) -> None:
+    """Task ids count tasks in source order, so products must not stand in that order either."""
+    # 70 tasks of an excluded product come first, so that no count is a task id by chance.
+    many = small_records()[1] | {"asin": "700000000099"}
+    many["instructions"] = [builds.task(f"买第{number}盏多价的营地灯") for number in range(70)]
+    raw = write_records(tmp_path / "raw.json.gz", [many, *reversed(small_records())])
+    goals = {70: "700000000004", 71: "700000000003", 73: "700000000001"}
+    (tmp_path / "home").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "home"), overrides=QUIET) as instance:
+        report = run_build(config(tmp_path, raw=raw), instance=instance)
+        events = instance.all_logs(report.run_id)
+    assert report.ok, report.problems
+    texts = [text for event in events for text in texts_of(event)]
+    tables = [text for text in texts if re.match(r"\|\s+asin\b", text)]
+    assert tables
+    for table in tables:
+        asins = re.findall(r"7000000\d{5}", table)
+        assert asins == sorted(asins), table
+    assert [told for text in texts for told in builds.told_goals(text, goals)] == []
+    for path in [path for path in (tmp_path / "home").rglob("*") if path.is_file()]:
+        assert re.search(rb"shopsim-[0-9a-f]{24}", path.read_bytes()) is None, path
 
 
 def test_missing_files_are_refused_before_a_run_starts(tmp_path: Path) -> None:

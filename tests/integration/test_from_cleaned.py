@@ -16,7 +16,7 @@ from pipelines.build import BuildReport, run_build
 from pipelines.errors import ArtifactError, ConfigError, DatasetError
 from pipelines.resources.artifact_store import ArtifactStore
 from pipelines.resources.workspace import WorkspaceResource
-from pipelines.stages.cleaned_source import open_origin, read_cleaned_source
+from pipelines.stages.cleaned_source import AUDIT_NAME, open_origin, read_cleaned_source
 from pipelines.stages.ingest import read_archive
 from pipelines.stages.published_json import PublishedJson
 from shopsim_env.cli import main
@@ -329,6 +329,20 @@ def test_files_that_do_not_belong_together_are_named(
     with pytest.raises(ArtifactError, match=named) as caught:
         open_origin(exports / ARCHIVE, exports / MANIFEST)
     assert caught.value.code == code
+
+
+def test_annotations_beside_the_manifest_must_be_its_own(exports: Path, tmp_path: Path) -> None:
+    """Other ones are taken only when they are named, and then the data may differ."""
+    beside = exports / AUDIT_NAME
+    records = json.loads(beside.read_bytes())
+    records[0]["reason"] = "another recording"
+    beside.write_text(json.dumps(records), encoding="utf-8")
+    source = {"from_cleaned": exports / ARCHIVE, "manifest": exports / MANIFEST}
+    fields = {**source, "runtime_regex_all": False, "configs_root": tmp_path / "none"}
+    report = build(tmp_path, **fields)
+    assert not report.ok
+    assert report.problems[0].startswith("price_annotations: companion_mismatch: ")
+    assert AUDIT_NAME in report.problems[0]
 
 
 def test_files_with_crlf_ends_and_published_hashes_fit(exports: Path) -> None:

@@ -15,7 +15,7 @@ from pipelines.stages.persona_groups import PersonaRecord, group_tasks, read_per
 from pipelines.stages.price_axes import excluded_products
 from pipelines.stages.split_allocation import SplitPolicy, allocate, target_sizes
 from pipelines.stages.splits import SourceBounds, build_source_splits
-from pipelines.stages.task_ids import TaskRow
+from pipelines.stages.task_ids import TaskRow, left_out
 from shopsim_env.catalog.product import Product
 
 UNDETERMINED = "project/undetermined"
@@ -57,8 +57,9 @@ def build_lineage(
             personas.append(_persona_product(row, people[row.source_product_index]))
     lost = any(item["task_ids"] for item in exclusions if item["source_product_index"] in left_before)
     # Without bounds the tag decides, which left together with the product.
-    tagged = tasks if bounds else [task for task in tasks if task.source_product_index not in left_before]
-    would = _source_splits(tagged, bounds)
+    tagless = frozenset() if bounds else frozenset(left_before)
+    known = [task for task in tasks if not left_out(task) and task.source_product_index not in tagless]
+    would = _source_splits(known, bounds)
     for task_id, name in _project_splits(read_persona_records(personas), policy, lost).items():
         would.setdefault(task_id, []).append(name)
     unknown = ["axes", "project_splits"] if bounds else ["axes", "project_splits", "source_splits"]

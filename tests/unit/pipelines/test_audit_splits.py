@@ -13,7 +13,7 @@ from pipelines.stages.persona_groups import PersonaRecord
 from pipelines.stages.price_axes import find_exclusions
 from pipelines.stages.split_allocation import SplitPolicy
 from pipelines.stages.splits import SourceBounds
-from pipelines.stages.task_ids import assign_task_ids
+from pipelines.stages.task_ids import TaskRow, assign_task_ids
 
 TWO_AXES = {"颜色": axis(("红", 1), ("蓝", 2)), "尺码": axis(("大", 3), ("小", 4))}
 
@@ -64,7 +64,8 @@ def test_a_task_in_two_project_splits_is_the_worst_case_and_reported() -> None:
     pair = "project/train, project/test"
     assert list(report["shared"]) == ["project/train, project/val", pair, "project/val, project/test"]
     assert {key: found["values"] for key, found in report["shared"][pair].items()} == {
-        "task": 1, "asin": 1, "instruction_simple": 1, "instruction": 1, "persona_fingerprint": 1, "user_id": 1,
+        "task": 1, "asin": 1, "instruction_simple": 1, "instruction": 1,
+        "persona_fingerprint": 1, "user_id": 1,
     }  # fmt: skip
     assert report["shared"][pair]["task"]["task_ids"] == [2]
     assert (
@@ -160,3 +161,27 @@ def test_a_task_without_target_would_have_gone_to_the_published_split(tmp_path: 
     (row,) = build_lineage(rows, tasks, find_exclusions(rows, tasks), bounds, SplitPolicy())
     # The published files hold such tasks; a release does not offer them (decision 0006).
     assert row["would_have_gone"] == {"0": ["source/everything"]}
+
+
+def test_of_products_that_left_before_the_bounds_are_all_that_is_known(tmp_path: Path) -> None:
+    """Another one leaves now; nobody can deal all persona tasks again, but bounds go by the source index."""
+    left = {
+        "asin": "700000000009",
+        "source_product_index": 7,
+        "price_affecting_axes": ["颜色", "尺码"],
+        "reason": "multiple_price_affecting_axes",
+        "task_ids": [5],
+    }
+    rows = raw_rows(tmp_path, [persona_product("700000000002", customization_options=TWO_AXES)])
+    tasks = [*assign_task_ids(rows), TaskRow(5, "", 7, 0, "700000000009", False, "")]
+    exclusions = [*find_exclusions(rows, tasks), left]
+    bounds = [SourceBounds("first", 0, 5, None), SourceBounds("last", 5, 9, None)]
+    policy = SplitPolicy(validation_size=0, test_size=0)
+    now, before = build_lineage(rows, tasks, exclusions, bounds, policy, {7})
+    assert now["would_have_gone"] == {"0": [UNDETERMINED, "source/first"]}
+    assert "unknown" not in now
+    assert (before["axes"], before["would_have_gone"]) == ([], {"5": ["source/last"]})
+    assert before["unknown"] == ["axes", "project_splits"]
+    *_, before = build_lineage(rows, tasks, exclusions, None, policy, {7})
+    assert before["would_have_gone"] == {"5": []}
+    assert before["unknown"] == ["axes", "project_splits", "source_splits"]
