@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,15 @@ def test_an_endpoint_that_fails_on_and_on_ends_the_run(tmp_path: Path) -> None:
 # --- stopping ---
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as at a terminal; a test run that was started in the background has it switched off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_finishes_and_stores_what_is_in_flight(tmp_path: Path) -> None:
     with LlmStub(delay_s=0.2) as stub:
         job = job_of(tmp_path, fast_settings(stub.base_url, workers=6), tasks_of(60))

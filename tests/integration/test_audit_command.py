@@ -139,4 +139,6 @@ def test_a_task_that_ingest_set_aside_says_why(tmp_path: Path, capsys: pytest.Ca
     report = builds.build(tmp_path, raw=builds.write_records(tmp_path / "raw.json.gz", records))
     assert report.ok, report.problems
     (task,) = case(capsys, str(report.release), "--asin", "700000000999")["tasks"]
-    assert (task["task_id"], task["state"], task["splits"], task["labels"]) == (4, "no_target", [], {})
+    assert (task["task_id"], task["state"], task["splits"]) == (4, "no_target", [])
+    # It stands in the exports, so it is labelled; nothing of it is graded.
+    assert task["labels"] == {"standard": {"options": [], "attributes": [], "budget": "not_graded"}}

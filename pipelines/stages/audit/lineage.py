@@ -63,18 +63,22 @@ def build_lineage(
     for task_id, name in _project_splits(read_persona_records(personas), policy, lost).items():
         would.setdefault(task_id, []).append(name)
     unknown = ["axes", "project_splits"] if bounds else ["axes", "project_splits", "source_splits"]
-    return [
-        {
-            "asin": item["asin"],
-            "source_product_index": item["source_product_index"],
-            "price_affecting_axes": item["price_affecting_axes"],
-            "axes": [] if item["source_product_index"] in left_before else axes[item["source_product_index"]],
-            "task_ids": item["task_ids"],
-            "would_have_gone": {str(task_id): sorted(would.get(task_id, [])) for task_id in item["task_ids"]},
-            **({"unknown": unknown} if item["source_product_index"] in left_before else {}),
-        }
-        for item in exclusions
-    ]
+    missing = {index: {"unknown": unknown} for index in left_before}
+    return [_row(item, axes, would) | missing.get(item["source_product_index"], {}) for item in exclusions]
+
+
+def _row(
+    item: Mapping[str, Any], axes: Mapping[int, list[dict[str, Any]]], would: Mapping[int, list[str]]
+) -> dict[str, Any]:
+    """One excluded product; `axes` has nothing of those whose rows are not in the archive."""
+    return {
+        "asin": item["asin"],
+        "source_product_index": item["source_product_index"],
+        "price_affecting_axes": item["price_affecting_axes"],
+        "axes": axes.get(item["source_product_index"], []),
+        "task_ids": item["task_ids"],
+        "would_have_gone": {str(task_id): sorted(would.get(task_id, [])) for task_id in item["task_ids"]},
+    }
 
 
 def _persona_tasks(tasks: Iterable[TaskRow]) -> dict[int, list[TaskRow]]:
