@@ -5,10 +5,11 @@ The clients over HTTP need httpx (`pip install 'shopsim[client]'`), which is imp
 """
 
 from shopsim_env.client.asynchronous import AsyncClient, AsyncEpisode, AsyncGroup
-from shopsim_env.client.blocking import Client, Episode, EpisodeGroup
+from shopsim_env.client.blocking import Client, Episode
 from shopsim_env.client.facts import Health, ReleaseFacts, TaskPage, TaskRow
 from shopsim_env.client.local import LocalClient, LocalEpisode
 from shopsim_env.client.retrying import Retries
+from shopsim_env.client.view import EpisodeGroup
 
 __all__ = [
     "AsyncClient",

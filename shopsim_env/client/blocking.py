@@ -7,7 +7,6 @@ episode belongs to one of them at a time.
 import logging
 import ssl
 import time
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from shopsim_env.client.beating import BeatingThread
@@ -21,6 +20,7 @@ from shopsim_env.client.facts import (
     member,
 )
 from shopsim_env.client.retrying import USUAL, Operation, Outcome, Pause, Retries
+from shopsim_env.client.view import EpisodeGroup
 from shopsim_env.client.wire import Wire, token_of
 from shopsim_env.errors import ShopSimError
 from shopsim_env.shop.env import Step
@@ -104,7 +104,7 @@ class Client:
         private: bool = False,
         heartbeat: bool = False,
         **options: Any,
-    ) -> "EpisodeGroup":
+    ) -> "EpisodeGroup[Episode]":
         """Starts `n` episodes with identical starts; arguments and errors as for `episode`."""
         ask = Ask(task_id, split, seed, tools, wait_s, private, options, n)
         answer = self.run(self._calls.open(ask))
@@ -237,19 +237,3 @@ class Episode(EpisodeCore):
 
     def __exit__(self, *_: object) -> None:
         self.leave()
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeGroup:
-    """Episodes of one task with identical starts. Leaving its `with` block releases all of them."""
-
-    group_id: str
-    anchor: str
-    episodes: tuple[Episode, ...]
-
-    def __enter__(self) -> "EpisodeGroup":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for episode in self.episodes:
-            episode.leave()

@@ -7,7 +7,6 @@ safe for threads, so that one may wait for a slot that another gives back.
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from shopsim_env.client.beating import BeatingThread
@@ -23,7 +22,7 @@ from shopsim_env.client.facts import (
     wire_action,
 )
 from shopsim_env.client.faults import error_of
-from shopsim_env.client.view import EpisodeView
+from shopsim_env.client.view import EpisodeGroup, EpisodeView
 from shopsim_env.errors import PoolError
 from shopsim_env.pool import Lease, LeasePool
 from shopsim_env.pool.waiting import Ticket
@@ -91,14 +90,14 @@ class LocalClient:
         private: bool = False,
         heartbeat: bool = False,
         **options: Any,
-    ) -> "LocalGroup":
+    ) -> "EpisodeGroup[LocalEpisode]":
         """Starts `n` episodes with identical starts; arguments and errors as for `Client`."""
         ask = Ask(task_id, split, seed, tools, wait_s, private, options, n)
         leases = self._open(ask, bodies.GROUP)
         start = leases[0].start
         anchor = start_key(start.task_instruction, start.user_persona, start.observation_state)
         episodes = tuple(self._episode(lease, private=private, heartbeat=heartbeat) for lease in leases)
-        return LocalGroup(str(leases[0].group), anchor, episodes)
+        return EpisodeGroup(str(leases[0].group), anchor, episodes)
 
     def attach(self, lease_id: str, *, heartbeat: bool = False) -> "LocalEpisode":
         """Takes over an episode that another holder began."""
@@ -258,19 +257,3 @@ class LocalEpisode(EpisodeView):
 
     def __exit__(self, *_: object) -> None:
         self.leave()
-
-
-@dataclass(frozen=True, slots=True)
-class LocalGroup:
-    """Episodes of one task with identical starts. Leaving its `with` block releases all of them."""
-
-    group_id: str
-    anchor: str
-    episodes: tuple[LocalEpisode, ...]
-
-    def __enter__(self) -> "LocalGroup":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for episode in self.episodes:
-            episode.leave()

@@ -3,7 +3,8 @@
 Belongs here: facts that need no request.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from shopsim_env.shop.env import Reset, Step
 
@@ -44,3 +45,26 @@ class EpisodeView:
         return (
             f"{type(self).__name__}(task_id={self.reset.task_id}, actions_played={self.actions_played}, ...)"
         )
+
+
+class _Left(Protocol):
+    def leave(self) -> None: ...
+
+
+Held = TypeVar("Held", bound=_Left)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeGroup(Generic[Held]):
+    """Episodes of one task with identical starts. Leaving its `with` block releases all of them."""
+
+    group_id: str
+    anchor: str
+    episodes: tuple[Held, ...]
+
+    def __enter__(self) -> "EpisodeGroup[Held]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for episode in self.episodes:
+            episode.leave()
