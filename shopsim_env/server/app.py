@@ -7,7 +7,7 @@ nearly all of the traffic (docs/server.md has the measurement).
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -92,8 +92,7 @@ class App:
         try:
             self.guard.check(headers, open_to_all=scope["path"] in self._open)
         except ProblemError as problem:
-            self.metrics.refused(problem.code)
-            await send_problem(send, problem)
+            await self.refuse(send, problem)
             return
         if match and operation:
             await self.run(operation, match[1] or "", headers, scope, receive, send)
@@ -120,12 +119,16 @@ class App:
         except ClientGoneError:
             return
         except Exception as error:
-            problem = refusal(error)
-            self.metrics.refused(problem.code)
-            await send_problem(send, problem)
+            await self.refuse(send, error)
         else:
             self.metrics.answered(operation.name, time.perf_counter() - begin)
             await send_json(send, body)
+
+    async def refuse(self, send: Send, error: Exception) -> None:
+        """Sends what an error means to the client, and counts it."""
+        problem = refusal(error)
+        self.metrics.refused(problem.code)
+        await send_problem(send, problem)
 
     async def _call(
         self, operation: Operation, lease_id: str, headers: Headers, scope: Scope, receive: Receive
@@ -161,6 +164,35 @@ class _Endpoint:
                 await send_problem(send, problem)
                 return
         await self._app.run(operation, lease_id, dict(scope["headers"]), scope, receive, send)
+
+
+class Reading:
+    """Something to read for a page, made from the request; refused as operations are, but not timed.
+
+    Args:
+        app: Whose guard and metrics count.
+        answer: From the request's scope to the JSON body.
+        admin: Whether the admin token is needed.
+    """
+
+    def __init__(self, app: App, answer: Callable[[Scope], Awaitable[bytes]], *, admin: bool) -> None:
+        self._app = app
+        self._answer = answer
+        self._admin = admin
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["method"] not in ("GET", "HEAD"):
+            await send_problem(send, method_not_allowed({"GET": None, "HEAD": None}))
+            return
+        try:
+            if self._admin:
+                self._app.guard.check_admin(dict(scope["headers"]))
+            body = await self._answer(scope)
+        except Exception as error:
+            await self._app.refuse(send, error)
+        else:
+            await send_json(send, body)
 
 
 class _Page:

@@ -9,7 +9,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, Final
 
 from starlette.routing import BaseRoute, Route
@@ -17,10 +16,10 @@ from starlette.routing import BaseRoute, Route
 from shopsim_env.runs.folder import RunRoot
 from shopsim_env.runs.rows import STATUSES
 from shopsim_env.runs.select import SORTS, SUCCESSES
-from shopsim_env.server.app import App, method_not_allowed, read_query
+from shopsim_env.server.app import App, Reading, read_query
 from shopsim_env.server.debug_routes import evidence_route
 from shopsim_env.server.fields import Field, Number, Text
-from shopsim_env.server.http import Receive, Scope, Send, refusal, send_json, send_problem
+from shopsim_env.server.http import Scope
 from shopsim_env.server.pages import page_routes, read_pages
 from shopsim_env.server.replays import Replays
 
@@ -34,35 +33,6 @@ _PAGE: Final[dict[str, Field]] = {
 }
 _ORDERS: Final = ("up", "down")
 Answer = Callable[..., Any]
-
-
-class _Endpoint:
-    """One thing to read."""
-
-    def __init__(
-        self, app: App, run: Callable[[Answer], Any], answer: Answer, query: Mapping[str, Field], admin: bool
-    ) -> None:
-        self._app = app
-        self._run = run
-        self._answer = answer
-        self._query = query
-        self._admin = admin
-
-    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        if scope["method"] not in ("GET", "HEAD"):
-            await send_problem(send, method_not_allowed({"GET": None, "HEAD": None}))
-            return
-        try:
-            if self._admin:
-                self._app.guard.check_admin(dict(scope["headers"]))
-            fields = read_query(self._query, scope["query_string"])
-            body = await self._run(lambda: encode(self._answer(**fields)))
-        except Exception as error:
-            problem = refusal(error)
-            self._app.metrics.refused(problem.code)
-            await send_problem(send, problem)
-        else:
-            await send_json(send, body)
 
 
 def encode(value: Any) -> bytes:
@@ -81,10 +51,16 @@ def replay_routes(app: App, root: RunRoot | None) -> Iterable[BaseRoute]:
     replays = Replays(root, app.service.release)
     thread = ThreadPoolExecutor(1, thread_name_prefix="replay")
 
-    def run(answer: Answer) -> Any:
-        return asyncio.get_running_loop().run_in_executor(thread, answer)
+    def endpoint(answer: Answer, query: Mapping[str, Field], *, admin: bool = False) -> Reading:
+        async def answering(scope: Scope) -> bytes:
+            fields = read_query(query, scope["query_string"])
+            body: bytes = await asyncio.get_running_loop().run_in_executor(
+                thread, lambda: encode(answer(**fields))
+            )
+            return body
 
-    endpoint = partial(_Endpoint, app, run)
+        return Reading(app, answering, admin=admin)
+
     one = {"run": _RUN, "episode": _EPISODE}
     listed: dict[str, Field] = {
         "run": _RUN,
@@ -98,10 +74,10 @@ def replay_routes(app: App, root: RunRoot | None) -> Iterable[BaseRoute]:
     }
     both: dict[str, Field] = {"first": _RUN, "second": _RUN, **_PAGE}
     return [
-        Route(f"{API}/runs", endpoint(replays.runs, {}, admin=False)),
-        Route(f"{API}/run", endpoint(replays.run, {"run": _RUN}, admin=False)),
-        Route(f"{API}/episodes", endpoint(replays.episodes, listed, admin=False)),
-        Route(f"{API}/episode", endpoint(replays.episode, one, admin=False)),
+        Route(f"{API}/runs", endpoint(replays.runs, {})),
+        Route(f"{API}/run", endpoint(replays.run, {"run": _RUN})),
+        Route(f"{API}/episodes", endpoint(replays.episodes, listed)),
+        Route(f"{API}/episode", endpoint(replays.episode, one)),
         Route(f"{API}/evidence", endpoint(replays.evidence, one, admin=True)),
-        Route(f"{API}/compare", endpoint(replays.compare, both, admin=False)),
+        Route(f"{API}/compare", endpoint(replays.compare, both)),
     ]
