@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shopsim_env.commands.output import add_common, add_persona_view, add_release, show, show_json
+from shopsim_env.commands.output import add_common, add_episode_options, add_release, show, show_json
 from shopsim_env.errors import UsageError
 from shopsim_env.release import load_release
-from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.shop.baselines import BASELINES, GOLD_TITLE, Baseline, Start, gold_title
 from shopsim_env.shop.env import TASK_MODES, ShopEnv
 from shopsim_env.shop.episode import ReleaseLike
@@ -61,8 +60,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--mode", choices=TASK_MODES, default="persona", help="task mode (default persona)")
     parser.add_argument("--limit", type=int, metavar="N", help="play N tasks of each split, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (default 0)")
-    parser.add_argument("--option-match", choices=OPTION_RULES, default="anchored")
-    add_persona_view(parser)
+    add_episode_options(parser)
     add_release(parser)
     add_common(parser)
     parser.set_defaults(handler=run)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.tasks.persona import PERSONA_VIEWS
 
 
@@ -19,8 +20,9 @@ def add_release(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--release", metavar="DIR", help="release folder (default: the sample release)")
 
 
-def add_persona_view(parser: argparse.ArgumentParser) -> None:
-    """Adds `--persona-view`."""
+def add_episode_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what every player may choose: `--option-match` and `--persona-view`."""
+    parser.add_argument("--option-match", choices=OPTION_RULES, default="anchored")
     parser.add_argument(
         "--persona-view",
         choices=PERSONA_VIEWS,

@@ -11,11 +11,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from shopsim_env.commands.output import add_common, add_persona_view, add_release, show, show_json
+from shopsim_env.commands.output import add_common, add_episode_options, add_release, show, show_json
 from shopsim_env.errors import UsageError
 from shopsim_env.recording import TracedEnv
 from shopsim_env.release import Release, load_release
-from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.shop.env import Reset, ShopEnv, Step
 from shopsim_env.shop.oracle import solve
 from shopsim_env.trace import TraceWriter
@@ -46,8 +45,7 @@ def register(subparsers: Any) -> None:
     player.add_argument("--oracle", action="store_true", help="let the agent that knows the goal play")
     parser.add_argument("--brief", action="store_true", help="print actions and results, not whole pages")
     parser.add_argument("--trace", metavar="FILE", help="append the episode to FILE (shopsim-trace-v1)")
-    parser.add_argument("--option-match", choices=OPTION_RULES, default="anchored")
-    add_persona_view(parser)
+    add_episode_options(parser)
     add_release(parser)
     add_common(parser)
     parser.set_defaults(handler=run)

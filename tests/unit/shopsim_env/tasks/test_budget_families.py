@@ -11,17 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from budget_rows import KINDS, rows_of
 
 from shopsim_env.tasks.budget import parse_budget
-
-KINDS = {
-    "h": "hard_upper",
-    "a": "approximate_upper",
-    "p": "non_total_price",
-    "f": "lower_only",
-    "x": "ambiguous",
-    "n": "no_budget",
-}
 
 RANGES_WITH_WORDS = """
     帆布包想要60到90块之间的 = h90
@@ -323,12 +315,7 @@ FAMILIES = {
 }
 
 
-def _rows() -> list[tuple[str, str, str]]:
-    lines = [(family, line) for family, rows in FAMILIES.items() for line in rows.strip().splitlines()]
-    return [(family, *line.strip().rsplit(" = ", 1)) for family, line in lines]
-
-
-@pytest.mark.parametrize(("family", "text", "decision"), _rows())
+@pytest.mark.parametrize(("family", "text", "decision"), rows_of(FAMILIES))
 def test_each_family_is_decided_by_the_table(family: str, text: str, decision: str) -> None:
     budget = parse_budget(text)
     assert (budget.kind, budget.amount) == (

@@ -7,17 +7,9 @@ floor, x ambiguous, n none. The last group was written after the grammar had bee
 from decimal import Decimal
 
 import pytest
+from budget_rows import KINDS, rows_of
 
 from shopsim_env.tasks.budget import parse_budget
-
-KINDS = {
-    "h": "hard_upper",
-    "a": "approximate_upper",
-    "p": "non_total_price",
-    "f": "lower_only",
-    "x": "ambiguous",
-    "n": "no_budget",
-}
 
 WITHOUT_A_DIGIT = """
     预算大几千的单反 = x
@@ -301,12 +293,7 @@ FAMILIES = {
 }
 
 
-def _rows() -> list[tuple[str, str, str]]:
-    lines = [(family, line) for family, rows in FAMILIES.items() for line in rows.strip().splitlines()]
-    return [(family, *line.strip().rsplit(" = ", 1)) for family, line in lines]
-
-
-@pytest.mark.parametrize(("family", "text", "decision"), _rows())
+@pytest.mark.parametrize(("family", "text", "decision"), rows_of(FAMILIES))
 def test_each_spelling_is_decided_by_the_table(family: str, text: str, decision: str) -> None:
     budget = parse_budget(text)
     amount = Decimal(decision[1:]) if decision[1:] else None
