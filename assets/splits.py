@@ -133,7 +133,7 @@ _SHARED_PARENTS = ("cleaned_v2", "audit", "source_splits", "persona_splits")
     code_version=CONTAMINATION,
 )
 def contamination(workspace: WorkspaceResource) -> dg.MaterializeResult:
-    """What disjoint splits share: products, texts, personas, users (none, in project splits), near texts."""
+    """What splits share that must not: products, texts, personas, users; near texts. Project splits: none."""
     work = workspace.open()
 
     def write(path: Path) -> Facts:

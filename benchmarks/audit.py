@@ -5,20 +5,18 @@
 The records carry no licence: they stay outside the project, and only numbers and codes leave this program.
 """
 
-import argparse
 import json
 import os
 import platform
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.real_records import measure_real
 from benchmarks.real_tasks import (
-    SHARED_DATA,
     attach_tasks,
     build_release,
     goals_by_asin,
@@ -111,18 +109,8 @@ def as_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.audit", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--shared", type=Path, default=SHARED_DATA, metavar="DIR", help="folder with real/")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    arguments = parser.parse_args()
-    if not (arguments.shared / "real").is_dir():
-        print(f"the real records are not at {arguments.shared}; give --shared DIR", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")  # the receipt of a release that will be gone
-        report = measure(arguments.shared.resolve(), folder)
-    print(json.dumps(report, indent=2) if arguments.json else "\n".join(as_lines(report)))
+    report, as_json = measure_real("benchmarks.audit", __doc__, measure)
+    print(json.dumps(report, indent=2) if as_json else "\n".join(as_lines(report)))
     return 0
 
 

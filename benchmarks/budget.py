@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.machine import cpu_name
 from shopsim_env.tasks.budget import parse_budget
 
 SHARED_TASKS = Path(__file__).resolve().parents[2] / "shared" / "data" / "real" / "tasks.jsonl.gz"
@@ -50,18 +51,11 @@ def _one(text: str) -> int:
 def machine_facts() -> dict[str, object]:
     """What the figures depend on."""
     return {
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "load_average": round(os.getloadavg()[0], 2),
     }
-
-
-def _cpu_name() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

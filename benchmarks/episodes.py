@@ -25,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import cpu_name
 from shopsim_env import Release, ShopEnv, Step, load_release
 from shopsim_env.reward.fuzzy import forget_ratios
 from shopsim_env.shop.shelf import caches_of
@@ -185,16 +186,11 @@ def empty_loop() -> int:
 
 
 def machine() -> dict[str, Any]:
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = [line for line in info.read_text().splitlines() if line.startswith("model name")]
-        cpu = lines[0].split(":", 1)[1].strip() if lines else cpu
     return {
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
         "system": f"{platform.system()} {platform.machine()}",
-        "cpu": cpu,
+        "cpu": cpu_name(),
         "cores": os.cpu_count(),
         "ns_per_empty_loop": round(1e9 / best(20, empty_loop), 1),
         "load": [round(value, 1) for value in os.getloadavg()],

@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.real_tasks import SHARED_DATA, Row, attach_tasks, build_release, read_lines, write_archive
+from benchmarks.real_records import SHARED_DATA
+from benchmarks.real_tasks import Row, attach_tasks, build_release, read_lines, write_archive
 from shopsim_env import AskShopper, Click, Release, Search, ShopSimError, load_release
 from shopsim_env.dialogue.topics import TOPICS
 from shopsim_env.recording import TracedEnv

@@ -29,7 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.real_tasks import SHARED_DATA, read_lines
+from benchmarks.real_records import SHARED_DATA
+from benchmarks.real_tasks import read_lines
 from pipelines.stages.search_index import build_search_index
 from shopsim_env.catalog.schema import public_record
 from shopsim_env.search.documents import document_fields, options_text

@@ -8,13 +8,10 @@ goal brings to r_success = 1. Every episode is played twice; all observations mu
 no licence: they stay outside the project, and only numbers, codes and task ids leave this program.
 """
 
-import argparse
 import gzip
 import json
-import os
 import resource
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +21,7 @@ from typing import Any
 
 import dagster as dg
 
+from benchmarks.real_records import measure_real
 from pipelines.build import BuildReport, run_build
 from pipelines.stages.search_metrics import evaluate_search
 from shopsim_env import Release, ShopEnv, load_release
@@ -32,7 +30,6 @@ from shopsim_env.private import Goal, Witness
 from shopsim_env.shop.env import Reset
 from shopsim_env.shop.oracle import OracleResult, solve_any
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DATASET = "real"
 # A task may fail for these reasons without a fault of ours: the records themselves make it unwinnable.
 FAULTS_OF_THE_DATA = ("over_budget", "price_unverifiable", "option_missing")
@@ -322,19 +319,9 @@ def passed(measured: Measured) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.real_tasks", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--shared", type=Path, default=SHARED_DATA, metavar="DIR", help="folder with real/")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    arguments = parser.parse_args()
-    if not (arguments.shared / "real").is_dir():
-        print(f"the real records are not at {arguments.shared}; give --shared DIR", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")  # the receipt of a release that will be gone
-        measured = measure(arguments.shared.resolve(), folder)
+    measured, as_json = measure_real("benchmarks.real_tasks", __doc__, measure)
     report = summary(measured)
-    print(json.dumps(report, indent=2) if arguments.json else "\n".join(as_lines(report)))
+    print(json.dumps(report, indent=2) if as_json else "\n".join(as_lines(report)))
     return 0 if passed(measured) else 1
 
 
