@@ -20,6 +20,7 @@ from shopsim_env.commands import (
     play,
     release,
     replay,
+    rlve,
     search,
     serve,
     verify,
@@ -40,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (verify, release, search, play, replay, serve, floors, contamination, doctor, bench):
+    for module in (verify, release, search, play, replay, serve, floors, contamination, rlve, doctor, bench):
         module.register(subparsers)
     if _CHECKOUT.is_file():
         # Only our own checkout: an unrelated top-level package may be called `pipelines` too.

@@ -109,7 +109,7 @@ def hallucination(used: Sequence[str], seen: Set[str]) -> Fraction:
 
     Args:
         used: Product ids that the agent recommended, put in the cart or took in an exchange; each entry
-            counts, so that repeating a seen id dilutes nothing less than it costs in the ranking.
+            counts, also a repeated one.
         seen: Result of `seen_ids`.
     """
     if not used:

@@ -70,6 +70,14 @@ def subcommands() -> dict[str, argparse.ArgumentParser]:
     return next(dict(item.choices) for item in actions if isinstance(item, argparse._SubParsersAction))
 
 
+def options_of(parser: argparse.ArgumentParser, words: list[str]) -> set[str]:
+    """Options of a command, or of the command below it that the words name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) and words and words[0] in action.choices:
+            return options_of(action.choices[words[0]], words[1:])
+    return {option for action in parser._actions for option in action.option_strings}
+
+
 def named(page: str, section: str = "") -> set[str]:
     """Words in code spans of a document, or of one section of it."""
     text = (DOCS / page).read_text(encoding="utf-8")
@@ -95,7 +103,7 @@ def test_shopsim_commands_exist_with_their_options(path: Path) -> None:
     known = subcommands()
     for words in commands(path, "shopsim"):
         assert words[0] in known, words
-        options = {option for action in known[words[0]]._actions for option in action.option_strings}
+        options = options_of(known[words[0]], words[1:])
         # Prose leaves arguments out (`shopsim build`), so only names of options are compared there.
         used = {word.partition("=")[0] for word in words if word.startswith("--")}
         assert used <= options, words
