@@ -7,6 +7,7 @@ and no variants). What an axis does to an episode belongs to the generators.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from shopsim_env.errors import UsageError
 
@@ -93,9 +94,8 @@ def difficulty(d: int, overrides: Mapping[str, float] | None = None) -> Difficul
         policy_branches=1 + d // 3,
         tool_budget=1 + d // 2,
     )
-    for name, value in (overrides or {}).items():
-        level = replace(level, **{name: _checked(name, value)})
-    return level
+    checked: dict[str, Any] = {name: _checked(name, value) for name, value in (overrides or {}).items()}
+    return replace(level, **checked)
 
 
 def check_level(d: int) -> int:

@@ -1,7 +1,8 @@
 """Task scores of the eight environments: pure functions from what was wanted and what was done.
 
-Belongs here: the published formulas, each with an exact success flag of its own. What counts as right (a line,
-a status, a feasible product) is decided by the environments. Changes from the published rules: `docs/rlve.md`.
+Belongs here: the published formulas, each with an exact success flag of its own. What counts as right (a
+line, a status, a feasible product) is decided by the environments. Changes from the published rules are in
+`docs/rlve.md`.
 """
 
 import math
@@ -194,7 +195,13 @@ def discovery_task(rank: Number, constraints: Number, stock: Number) -> Fraction
 
 
 def discovery_success(listed: Sequence[str], feasible: Mapping[str, float], k: int) -> bool:
-    """PD: every listed product is feasible (all constraints, in stock) and nDCG@k >= 0.95; `feasible`: gains."""
+    """PD: every listed product is feasible and nDCG@k is at least 0.95.
+
+    Args:
+        listed: Product ids as recommended.
+        feasible: Gain of every product that meets all constraints and is in stock.
+        k: Ranks that count.
+    """
     return all(product in feasible for product in listed) and ndcg(listed, feasible, k) >= PASS_LINE
 
 
