@@ -106,7 +106,7 @@ def simulated_policy(text: str) -> Policy:
 
 
 def simulate(scheduler: Scheduler, policy: Policy, episodes: int, seed: int) -> list[dict[str, Any]]:
-    """Plays `episodes` of every environment and returns each move of a window with the episode that made it."""
+    """Plays `episodes` of every environment; returns each move of a window and the episode that made it."""
     moves = []
     for env_id in scheduler.windows():
         generator = random.Random(f"schedule:{env_id}:{seed}")  # noqa: S311

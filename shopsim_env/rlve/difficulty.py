@@ -116,7 +116,7 @@ def cart_items(d: int) -> int:
 
 def cart_p_variant(d: int) -> float:
     """Probability that an item of CART needs a certain variant; none at d = 0, as the article says."""
-    return _sigmoid((check_level(d) - 2) / 1.5) if d else 0.0
+    return _sigmoid((d - 2) / 1.5) if check_level(d) else 0.0
 
 
 def cart_p_quantity(d: int) -> float:

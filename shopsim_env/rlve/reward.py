@@ -76,7 +76,7 @@ def efficiency(turns: int, turn_budget: int, exempt: int = 0) -> Fraction:
     """
     if turns < 1 or turn_budget < 1 or exempt < 0:
         raise UsageError(
-            f"turns: expected turns >= 1, budget >= 1 and exempt >= 0, found {turns}, {turn_budget}, {exempt}",
+            f"turns: expected turns >= 1, budget >= 1, exempt >= 0, found {turns}, {turn_budget}, {exempt}",
             code="bad_turns",
         )
     effective = max(1, turns - exempt)

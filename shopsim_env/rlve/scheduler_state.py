@@ -1,7 +1,7 @@
 """The scheduler's state: its rules and windows, and the file that holds them.
 
-Belongs here: the format, reading with every check, and a write that a kill leaves either undone or whole. When
-windows move is in `scheduler`.
+Belongs here: the format, reading with every check, and a write that a kill leaves either undone or whole.
+When windows move is in `scheduler`.
 """
 
 import json
