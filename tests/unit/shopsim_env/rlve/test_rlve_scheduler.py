@@ -100,7 +100,7 @@ def test_evaluation_changes_nothing(tmp_path: Path) -> None:
 
 def test_levels_are_drawn_uniformly_from_the_window_by_the_given_generator() -> None:
     scheduler = played([(d, True, 32) for d in range(5)])
-    first, second = random.Random(7), random.Random(7)
+    first, second = random.Random(7), random.Random(7)  # noqa: S311
     drawn = [scheduler.sample("CART", first) for _ in range(5000)]
     assert drawn == [scheduler.sample("CART", second) for _ in range(5000)]
     assert set(drawn) == {1, 2, 3, 4, 5}
@@ -125,7 +125,7 @@ def test_other_environments_levels_and_rules_are_refused() -> None:
     with pytest.raises(UsageError, match="CART"):
         scheduler.record("PD", 0, [True])
     with pytest.raises(UsageError, match="CART"):
-        scheduler.sample("PD", random.Random(0))
+        scheduler.sample("PD", random.Random(0))  # noqa: S311
     with pytest.raises(UsageError):
         scheduler.record("CART", -1, [True])
     with pytest.raises(UsageError):
