@@ -1,6 +1,6 @@
 """The `shopsim` command: collects subcommands, prints errors, sets exit codes.
 
-Exit codes: 0 ok, 1 the check failed, 2 wrong use. Runtime commands live in `shopsim_env.commands`. Pipeline
+Exit codes: 0 ok, 1 the check failed, 2 wrong use. Runtime commands live in `shopsim_env.commands`, those about RLVE in `shopsim_env.rlve`. Pipeline
 commands come from a checkout through the entry-point group `shopsim.commands`; elsewhere their names only
 say that they need one.
 """
@@ -26,6 +26,7 @@ from shopsim_env.commands import (
 )
 from shopsim_env.commands.output import show_json
 from shopsim_env.errors import ShopSimError
+from shopsim_env.rlve import cli as rlve
 from shopsim_env.versions import __version__
 
 _CHECKOUT_COMMANDS = ("build", "sample", "baseline", "published", "audit", "annotate")
@@ -40,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (verify, release, search, play, replay, serve, floors, contamination, doctor, bench):
+    for module in (verify, release, search, play, replay, serve, floors, contamination, rlve, doctor, bench):
         module.register(subparsers)
     if _CHECKOUT.is_file():
         # Only our own checkout: an unrelated top-level package may be called `pipelines` too.
