@@ -1,8 +1,8 @@
 """The `shopsim` command: collects subcommands, prints errors, sets exit codes.
 
-Exit codes: 0 ok, 1 the check failed, 2 wrong use. Runtime commands live in `shopsim_env.commands`, those about RLVE in `shopsim_env.rlve`. Pipeline
-commands come from a checkout through the entry-point group `shopsim.commands`; elsewhere their names only
-say that they need one.
+Exit codes: 0 ok, 1 the check failed, 2 wrong use. Runtime commands live in `shopsim_env.commands`, those
+about RLVE in `shopsim_env.rlve.cli`. Pipeline commands come from a checkout through the entry-point group
+`shopsim.commands`; elsewhere their names only say that they need one.
 """
 
 import argparse

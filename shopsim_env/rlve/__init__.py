@@ -1,1 +1,1 @@
-"""RLVE: shopping tasks whose difficulty is one number, graded by code (docs/rlve.md)."""
+"""RLVE: verifiable conversational shopping environments over the catalogue of a release."""

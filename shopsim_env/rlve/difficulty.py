@@ -23,13 +23,13 @@ class Axes:
         m: Constraints that a product must meet.
         k_rec: Products that a list of recommendations may hold.
         T_max: Turns of the agent in an episode; also the customer's patience.
-        p_missing: Chance that the first message leaves a constraint out.
-        p_noise: Chance, per character, of a typing error of the customer.
+        p_missing: Chance, per constraint, that the first message leaves it out.
+        p_noise: Chance, per letter, of a typing error of the customer.
         p_switch: Chance that the customer changes the subject in an episode.
         top_k: Hits that one search may return.
-        eps_rank: Chance, per rank, that a search result is put in disorder.
+        eps_rank: Chance, per search hit, that another product of its category takes its place.
         p_oos: Chance that a product is out of stock.
-        H_orders: Orders in the customer's history that the task is about.
+        H_orders: Orders in the customer's history.
         B_branch: Rules that a question about policy brings together.
         B_tool: Tool calls in one turn.
     """

@@ -12,7 +12,7 @@ from shopsim_env.rlve.difficulty import MAX_DIFFICULTY, axes, journey_turns, tas
 _DEFAULT_TO = 12
 
 
-def register(subparsers: Any) -> None:
+def add_difficulty(subparsers: Any) -> None:
     """Adds the command."""
     parser = subparsers.add_parser(
         "difficulty",
