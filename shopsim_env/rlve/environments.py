@@ -54,8 +54,8 @@ def collection(chosen: str | Iterable[str]) -> tuple[str, ...]:
         chosen: Name of a collection, such as `C4`, or the ids of one's own.
 
     Raises:
-        UsageError: `unknown_collection` for a name that is none, `unknown_environment` for an id that is none,
-            `bad_collection` for no id at all or one that is given twice.
+        UsageError: `unknown_collection` for a name that is none, `unknown_environment` for an id that is
+            none, `bad_collection` for no id at all or one that is given twice.
     """
     if isinstance(chosen, str):
         if chosen not in COLLECTIONS:

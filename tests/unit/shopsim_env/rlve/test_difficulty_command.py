@@ -16,10 +16,10 @@ def test_the_table(capsys):
     out = capsys.readouterr().out
     assert out.splitlines()[0] == "All environments"
     shared, single = rows(out)[:3], rows(out)[3:]
-    assert shared == [
-        "d m k_rec T_max p_missing p_noise p_switch top_k eps_rank p_oos H_orders B_branch B_tool".split(),
-        "0 1 3 4 0.0954 0.0000 0.0455 200 0.0000 0.0000 1 1 1".split(),
-        "1 2 3 4 0.1669 0.0100 0.0715 190 0.0200 0.0500 1 1 1".split(),
+    assert [" ".join(row) for row in shared] == [
+        "d m k_rec T_max p_missing p_noise p_switch top_k eps_rank p_oos H_orders B_branch B_tool",
+        "0 1 3 4 0.0954 0.0000 0.0455 200 0.0000 0.0000 1 1 1",
+        "1 2 3 4 0.1669 0.0100 0.0715 190 0.0200 0.0500 1 1 1",
     ]
     assert [row[0] for row in single] == ["d", "0", "1"]
     found = dict(zip(single[0], single[1], strict=True))
