@@ -50,8 +50,8 @@ class EpisodeReward:
 class Turns:
     """Turns of an episode: all, the budget, and those that cost nothing.
 
-    Exempt are the first clarification of a fact, a confirmation that was needed, and a customer's change of mind; who
-    counts them charges repeats.
+    Exempt are the first clarification of a fact, a confirmation that was needed, and a customer's change of
+    mind; who counts them charges repeats.
 
     Raises:
         UsageError: `score_bad_count` unless all >= 1, budget >= 1 and exempt >= 0.
@@ -81,12 +81,12 @@ class UsedIds:
     exchanged: Collection[str] = ()
 
     def listed(self) -> list[str]:
-        """Recommended ids as often as listed; those of carts and exchanges once each, so adding again dilutes nothing."""
+        """Recommended ids as often as listed; the others once, so that adding again dilutes nothing."""
         return [*self.recommended, *sorted(set(self.carted)), *sorted(set(self.exchanged))]
 
 
 def efficiency(turns: Turns) -> Fraction:
-    """Published: clip(1 - 2·(effective - 1) / (budget - 1)); with a budget of 1, 1 for one turn and -1 for more."""
+    """Published: clip(1 - 2·(effective - 1) / (budget - 1)); for a budget of 1: 1 for one turn, else -1."""
     if turns.budget == 1:
         return Fraction(1 if turns.effective == 1 else -1)
     return clip(1 - Fraction(2 * (turns.effective - 1), turns.budget - 1))
@@ -95,7 +95,8 @@ def efficiency(turns: Turns) -> Fraction:
 def hallucination(used: Sequence[str], seen: Collection[str]) -> Fraction:
     """Published: minus the share of used ids that were not seen; 0 for none.
 
-    Changes: ids in carts and exchanges are used too (`UsedIds`), and `seen` holds what search, history, orders or the
+    Changes: ids in carts and exchanges are used too (`UsedIds`), and `seen` holds what search, history,
+    orders or the
     customer brought up, not what the agent named first.
     """
     unseen = sum(name not in seen for name in used)
@@ -105,8 +106,9 @@ def hallucination(used: Sequence[str], seen: Collection[str]) -> Fraction:
 def compose(task: Number, efficiency_part: Number, hallucination_part: Number) -> float:
     """Total reward in [-0.85, 0.90]: 0.75·task + 0.15·efficiency + 0.10·hallucination.
 
-    Published weights. Change: efficiency counts only when the task score is at least 0; published, an instant wrong
-    answer (-0.60) pays more than an honest failed attempt (-0.90). Parts outside their ranges are clipped.
+    Published weights. Change: efficiency counts only when the task score is at least 0; published, an
+    instant wrong answer (-0.60) pays more than an honest failed attempt (-0.90). Parts outside their ranges
+    are clipped.
 
     Raises:
         UsageError: `score_not_finite` or `score_not_a_number`.

@@ -1,6 +1,7 @@
 """Scores of goods: a cart against a list, and a bundle of one product per category.
 
-Belongs here: multiset F1 in integers, money in integer cents. Not here: carts, prices and the budget's solver.
+Belongs here: multiset F1 in integers, money in integer cents. Not here: carts, prices and the budget's
+solver.
 """
 
 from collections import Counter
@@ -36,7 +37,8 @@ class BundlePick:
 def score_cart(lines: Sequence[CartLine], required: Mapping[tuple[str, str | None], int]) -> TaskScore:
     """Score the goods of a cart, or of an order that was placed from it.
 
-    Published: F1 of units, score 2·F1 - 1, success where F1 is within 1e-9 of 1. Change: integers, no added constant;
+    Published: F1 of units, score 2·F1 - 1, success where F1 is within 1e-9 of 1. Change: integers, no added
+    constant;
     success when every unit matches. The published constant fails exact carts of one and two units.
 
     Args:
@@ -53,7 +55,7 @@ def score_cart(lines: Sequence[CartLine], required: Mapping[tuple[str, str | Non
     by_variant = {product for product, variant in wanted if variant is not None}
     if any((product, None) in wanted for product in by_variant):
         raise UsageError(
-            "A product is required in any and in a stated variant, expected one of the two; mend the generator",
+            "A product is required in any and in a stated variant, expected one of them; mend the generator",
             code="score_ambiguous_goal",
         )
     held: Counter[tuple[str, str | None]] = Counter()
@@ -72,12 +74,14 @@ def score_bundle(
 ) -> TaskScore:
     """Score a bundle: one fitting product per required category within the budget.
 
-    Published: F1 over sets of categories, penalty max(0, cost - B) / B, score clip(2·F1 - 1 - penalty), success where
-    F1 is 1 and the penalty 0. Changes: a pick covers its category only if it fits the slot's constraints; a second pick
-    of a category is surplus, not free; integers, so that exact bundles of two succeed.
+    Published: F1 over sets of categories, penalty max(0, cost - B) / B, score clip(2·F1 - 1 - penalty),
+    success where
+    F1 is 1 and the penalty 0. Changes: a pick covers its category only if it fits the slot's constraints; a
+    second pick of a category is surplus, not free; integers, so that exact bundles of two succeed.
 
     Raises:
-        UsageError: `score_empty_goal` without categories, `score_bad_count` for money that is not whole cents.
+        UsageError: `score_empty_goal` without categories, `score_bad_count` for money that is not whole
+            cents.
     """
     wanted = set(categories)
     if not wanted:

@@ -1,6 +1,7 @@
 """Scores about orders: returns and status; and the journey, which is made of other tasks.
 
-Belongs here: what counts as the right line, return, refusal and status. Not here: order books, windows and tools.
+Belongs here: what counts as the right line, return, refusal and status. Not here: order books, windows and
+tools.
 """
 
 from collections.abc import Sequence
@@ -51,10 +52,12 @@ class ReturnOutcome:
 def score_return(outcome: ReturnOutcome, goal: ReturnGoal) -> TaskScore:
     """Score a request for a return.
 
-    Published: clip(0.45·selection + 0.45·return + 0.10·replacement), each ±1 or the replacement's quality, 1 if none is
-    wanted and -1 if it is missing; success where all are met. Changes: the return counts on the wanted line and no
-    other (published: any return); success takes the replacement's own flag; for a request that the shop must
-    refuse, the second term is that the line was checked and nothing was returned, and the third is the reason.
+    Published: clip(0.45·selection + 0.45·return + 0.10·replacement), each ±1 or the replacement's quality,
+    1 if none is
+    wanted and -1 if it is missing; success where all are met. Changes: the return counts on the wanted line
+    and no other (published: any return); success takes the replacement's own flag; for a request that the
+    shop must refuse, the second term is that the line was checked and nothing was returned, and the third
+    is the reason.
     """
     selected = outcome.named == goal.line
     if goal.reason is None:
@@ -70,12 +73,11 @@ def score_return(outcome: ReturnOutcome, goal: ReturnGoal) -> TaskScore:
     return TaskScore(float(score), selected and acted and third_met, parts)
 
 
-def score_status(
-    named_order: str | None, named_status: str | None, *, order: str, status: str
-) -> TaskScore:
+def score_status(named_order: str | None, named_status: str | None, *, order: str, status: str) -> TaskScore:
     """Score an answer about an order.
 
-    Published: 2·(0.5·[order] + 0.5·[status]) - 1, success if both are right; the status is compared without case and
+    Published: 2·(0.5·[order] + 0.5·[status]) - 1, success if both are right; the status is compared without
+    case and
     outer space. Unchanged; the change is that the answer can carry a status at all. Both the order id and
     the status must be given.
     """
@@ -88,7 +90,8 @@ def score_status(
 def score_journey(parts: Sequence[TaskScore], planned: int) -> TaskScore:
     """Score a journey of `planned` parts; those that were not reached count -1.
 
-    Published: clipped mean of the parts' scores, success where each is at least 0.95. Change: success when every part's
+    Published: clipped mean of the parts' scores, success where each is at least 0.95. Change: success when
+    every part's
     own flag holds, because two environments cannot reach 0.95.
 
     Raises:
@@ -96,7 +99,8 @@ def score_journey(parts: Sequence[TaskScore], planned: int) -> TaskScore:
     """
     if len(parts) > count(planned, "planned", 1):
         raise UsageError(
-            f"Expected at most {planned} parts, found {len(parts)}; grade each part once", code="score_bad_count"
+            f"Expected at most {planned} parts, found {len(parts)}; grade each part once",
+            code="score_bad_count",
         )
     total = sum((exact(part.score, "score of a part") for part in parts), Fraction(len(parts) - planned))
     success = len(parts) == planned and all(part.success for part in parts)

@@ -1,6 +1,7 @@
 """Score of a typed answer to a question about the shop's rules.
 
-Belongs here: the answer's type, equality with sign and unit, the published closeness. Not here: rule tables, wordings.
+Belongs here: the answer's type, equality with sign and unit, the published closeness. Not here: rule
+tables, wordings.
 """
 
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ class PolicyAnswer:
 
     Args:
         kind: One of `KINDS`.
-        value: Integer cents for `amount`; an int or Fraction for `days` and `percent` (30 is 30 percent); a bool
-            for `yes_no`; None for `not_covered`.
+        value: Integer cents for `amount`; an int or Fraction for `days` and `percent` (30 is 30 percent); a
+            bool for `yes_no`; None for `not_covered`.
         currency: Code such as CNY for `amount`, None for every other kind.
 
     Raises:
@@ -35,7 +36,7 @@ class PolicyAnswer:
         fits = self._value_fits() and (self.currency is not None) == (self.kind == AMOUNT)
         if not fits:
             raise UsageError(
-                f"Expected one of {', '.join(KINDS)} with a value of that kind (amount: whole cents and a currency; "
+                f"Expected one of {', '.join(KINDS)} with a value of that kind (amount: cents and a currency; "
                 f"days, percent: int or Fraction; yes_no: bool; not_covered: none), found {self.kind!r} with "
                 f"{type(self.value).__name__}; mend the answer",
                 code="policy_answer_type",
@@ -72,7 +73,8 @@ def score_policy(
 ) -> TaskScore:
     """Score a typed answer.
 
-    Published: 2·rho - 1 for numbers, ±1 for text, -1 if unreadable, success from 0.95 on (numbers within 0.6 %).
+    Published: 2·rho - 1 for numbers, ±1 for text, -1 if unreadable, success from 0.95 on (numbers within
+    0.6 %).
     Changes: kind, currency and sign must agree, else -1; success needs the exact value and the right rule.
 
     Args:

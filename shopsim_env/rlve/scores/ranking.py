@@ -1,7 +1,7 @@
 """Scores of recommended lists: product discovery and substitution.
 
-Belongs here: nDCG over the feasible set and the two published mixes. Not here: utility, satisfaction and similarity,
-which the world computes from public attributes.
+Belongs here: nDCG over the feasible set and the two published mixes. Not here: utility, satisfaction and
+similarity, which the world computes from public attributes.
 """
 
 import math
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from shopsim_env.errors import UsageError
 from shopsim_env.rlve.scores.common import Number, TaskScore, clip, count, exact, unreachable
 
 PASS_NDCG = 0.95
@@ -38,7 +39,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Substitute:
-    """A product as a substitute: `tier` is its similarity to the original from public attributes, 0 lowest."""
+    """A product as a substitute: `tier` is its similarity to the original by public attributes, 0 lowest."""
 
     tier: int
     met: int
@@ -54,16 +55,20 @@ class Substitute:
 def ndcg(gains: Sequence[float], ideal: Sequence[float], length: int) -> float:
     """Published nDCG@length in [0, 1]: linear gain, discount log2(rank + 1), ideal sorted from `ideal`.
 
-    Change: gains are bounded by those of the ideal, and an ideal of 0 is refused, where the published code divides
+    Change: gains are bounded by those of the ideal, and an ideal of 0 is refused, where the published code
+    divides
     by 1e-9 and yields a billion.
 
     Raises:
-        UsageError: `score_not_finite`, `score_not_a_number`, `score_bad_count`; `score_empty_goal` when nothing
-            can be gained.
+        UsageError: `score_not_finite`, `score_not_a_number`, `score_bad_count`; `score_empty_goal` when
+            nothing can be gained.
     """
     count(length, "length", 1)
     for gain in (*gains, *ideal):
-        exact(gain, "gain")
+        if exact(gain, "gain") < 0:
+            raise UsageError(
+                f"A gain must be at least 0, found {gain}; mend its source", code="score_bad_gain"
+            )
     best = _dcg(sorted(ideal, reverse=True)[:length])
     if best <= 0:
         raise unreachable("The ideal list has no gain")
@@ -97,12 +102,14 @@ def score_discovery(
     """Score a recommended list.
 
     Published: 2·nDCG@k - 1 by utility alone, best satisfaction in the list, share out of stock, mixed
-    .55/.35/.10, success from 0.95 on. Changes: the gain is utility where the product is feasible and 0 elsewhere; the
-    ideal is taken over all feasible products and min(k, feasible) places; a repeated id counts once; success is
-    its own flag, because the published score ends at 0.90: at most k ids, each feasible, nDCG at least 0.95.
+    .55/.35/.10, success from 0.95 on. Changes: the gain is utility where the product is feasible and 0
+    elsewhere; the ideal is taken over all feasible products and min(k, feasible) places; a repeated id
+    counts once; success is its own flag, because the published score ends at 0.90: at most k ids, each
+    feasible, nDCG at least 0.95.
 
     Args:
-        listed: Recommended ids, best first. Ids that `candidates` lacks gain nothing and count as unavailable.
+        listed: Recommended ids, best first. Ids that `candidates` lacks gain nothing and count as
+            unavailable.
         candidates: At least every feasible product of the episode.
         k: Most products that may be recommended.
         alpha: Exponent of the constraint term.
@@ -138,11 +145,12 @@ def score_substitution(
 ) -> TaskScore:
     """Score a list of substitutes for `original`.
 
-    Published: relevance = w·similarity + (1 - w)·satisfaction, 2·nDCG@k - 1, mixed .80/.20 with the share out of
-    stock, success from 0.95 on. Changes: the original is no substitute; similarity is tier / best tier among the
-    feasible; products that violate a constraint or are out of stock gain nothing; the ideal is as long as the list
-    (one good substitute answers the request); repeats count once; success is its own flag, because the published
-    score ends at 0.80: at most k ids, each feasible and of the best feasible tier.
+    Published: relevance = w·similarity + (1 - w)·satisfaction, 2·nDCG@k - 1, mixed .80/.20 with the share
+    out of
+    stock, success from 0.95 on. Changes: the original is no substitute; similarity is tier / best tier
+    among the feasible; products that violate a constraint or are out of stock gain nothing; the ideal is as
+    long as the list (one good substitute answers the request); repeats count once; success is its own flag,
+    because the published score ends at 0.80: at most k ids, each feasible and of the best feasible tier.
 
     Args:
         listed: Recommended ids, best first.
@@ -179,7 +187,7 @@ def _relevance(one: Substitute, top: int, weight: Fraction) -> float:
 
 
 def _unavailable(in_stock: Sequence[bool]) -> float:
-    """Published stock term: minus the share of listed products that are out of stock or unknown; 0 for none."""
+    """Published stock term: minus the share of the list that is out of stock or unknown; 0 for none."""
     return -in_stock.count(False) / len(in_stock) if in_stock else 0.0
 
 
