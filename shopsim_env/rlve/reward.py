@@ -96,8 +96,7 @@ def hallucination(used: Sequence[str], seen: Collection[str]) -> Fraction:
     """Published: minus the share of used ids that were not seen; 0 for none.
 
     Changes: ids in carts and exchanges are used too (`UsedIds`), and `seen` holds what search, history,
-    orders or the
-    customer brought up, not what the agent named first.
+    orders or the customer brought up, not what the agent named first.
     """
     unseen = sum(name not in seen for name in used)
     return Fraction(-unseen, len(used)) if used else Fraction(0)

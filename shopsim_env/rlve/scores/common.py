@@ -1,4 +1,4 @@
-"""What every task score shares: its result, exact numbers, and the two errors of grading.
+"""What every task score shares: its result, exact numbers and counts.
 
 Belongs here: conversion to fractions, clipping, F1 over counts. Not here: the rule of any environment.
 """

@@ -38,8 +38,7 @@ def score_cart(lines: Sequence[CartLine], required: Mapping[tuple[str, str | Non
     """Score the goods of a cart, or of an order that was placed from it.
 
     Published: F1 of units, score 2·F1 - 1, success where F1 is within 1e-9 of 1. Change: integers, no added
-    constant;
-    success when every unit matches. The published constant fails exact carts of one and two units.
+    constant; success when every unit matches. The published constant fails exact carts of one and two units.
 
     Args:
         lines: What is in the cart, or was bought: a checkout must not lose the task.
@@ -75,9 +74,9 @@ def score_bundle(
     """Score a bundle: one fitting product per required category within the budget.
 
     Published: F1 over sets of categories, penalty max(0, cost - B) / B, score clip(2·F1 - 1 - penalty),
-    success where
-    F1 is 1 and the penalty 0. Changes: a pick covers its category only if it fits the slot's constraints; a
-    second pick of a category is surplus, not free; integers, so that exact bundles of two succeed.
+    success where F1 is 1 and the penalty 0. Changes: a pick covers its category only if it fits the slot's
+    constraints; a second pick of a category is surplus, not free; integers, so that exact bundles of two
+    succeed.
 
     Raises:
         UsageError: `score_empty_goal` without categories, `score_bad_count` for money that is not whole

@@ -52,12 +52,11 @@ class ReturnOutcome:
 def score_return(outcome: ReturnOutcome, goal: ReturnGoal) -> TaskScore:
     """Score a request for a return.
 
-    Published: clip(0.45·selection + 0.45·return + 0.10·replacement), each ±1 or the replacement's quality,
-    1 if none is
-    wanted and -1 if it is missing; success where all are met. Changes: the return counts on the wanted line
-    and no other (published: any return); success takes the replacement's own flag; for a request that the
-    shop must refuse, the second term is that the line was checked and nothing was returned, and the third
-    is the reason.
+    Published: clip(0.45·selection + 0.45·return + 0.10·replacement), each ±1 or the replacement's quality, 1
+    if none is wanted and -1 if it is missing; success where all are met. Changes: the return counts on the
+    wanted line and no other (published: any return); success takes the replacement's own flag; for a request
+    that the shop must refuse, the second term is that the line was checked and nothing was returned, and the
+    third is the reason.
     """
     selected = outcome.named == goal.line
     if goal.reason is None:
@@ -77,9 +76,8 @@ def score_status(named_order: str | None, named_status: str | None, *, order: st
     """Score an answer about an order.
 
     Published: 2·(0.5·[order] + 0.5·[status]) - 1, success if both are right; the status is compared without
-    case and
-    outer space. Unchanged; the change is that the answer can carry a status at all. Both the order id and
-    the status must be given.
+    case and outer space. Unchanged; the change is that the answer can carry a status at all. Both the order
+    id and the status must be given.
     """
     order_right = named_order == order
     status_right = named_status is not None and named_status.strip().upper() == status.strip().upper()
@@ -91,8 +89,7 @@ def score_journey(parts: Sequence[TaskScore], planned: int) -> TaskScore:
     """Score a journey of `planned` parts; those that were not reached count -1.
 
     Published: clipped mean of the parts' scores, success where each is at least 0.95. Change: success when
-    every part's
-    own flag holds, because two environments cannot reach 0.95.
+    every part's own flag holds, because two environments cannot reach 0.95.
 
     Raises:
         UsageError: `score_bad_count` unless 1 <= planned and no more parts than planned are given.

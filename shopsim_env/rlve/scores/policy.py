@@ -36,7 +36,7 @@ class PolicyAnswer:
         fits = self._value_fits() and (self.currency is not None) == (self.kind == AMOUNT)
         if not fits:
             raise UsageError(
-                f"Expected one of {', '.join(KINDS)} with a value of that kind (amount: cents and a currency; "
+                f"Expected one of {', '.join(KINDS)} with a value of that kind (amount: cents, currency; "
                 f"days, percent: int or Fraction; yes_no: bool; not_covered: none), found {self.kind!r} with "
                 f"{type(self.value).__name__}; mend the answer",
                 code="policy_answer_type",
@@ -73,9 +73,9 @@ def score_policy(
 ) -> TaskScore:
     """Score a typed answer.
 
-    Published: 2·rho - 1 for numbers, ±1 for text, -1 if unreadable, success from 0.95 on (numbers within
-    0.6 %).
-    Changes: kind, currency and sign must agree, else -1; success needs the exact value and the right rule.
+    Published: 2·rho - 1 for numbers, ±1 for text, -1 if unreadable, success from 0.95 on (numbers within 0.6
+    %). Changes: kind, currency and sign must agree, else -1; success needs the exact value and the right
+    rule.
 
     Args:
         answer: The answer, or None where none could be read.

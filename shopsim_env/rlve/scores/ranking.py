@@ -56,8 +56,7 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], length: int) -> float:
     """Published nDCG@length in [0, 1]: linear gain, discount log2(rank + 1), ideal sorted from `ideal`.
 
     Change: gains are bounded by those of the ideal, and an ideal of 0 is refused, where the published code
-    divides
-    by 1e-9 and yields a billion.
+    divides by 1e-9 and yields a billion.
 
     Raises:
         UsageError: `score_not_finite`, `score_not_a_number`, `score_bad_count`; `score_empty_goal` when
@@ -146,11 +145,11 @@ def score_substitution(
     """Score a list of substitutes for `original`.
 
     Published: relevance = w·similarity + (1 - w)·satisfaction, 2·nDCG@k - 1, mixed .80/.20 with the share
-    out of
-    stock, success from 0.95 on. Changes: the original is no substitute; similarity is tier / best tier
-    among the feasible; products that violate a constraint or are out of stock gain nothing; the ideal is as
-    long as the list (one good substitute answers the request); repeats count once; success is its own flag,
-    because the published score ends at 0.80: at most k ids, each feasible and of the best feasible tier.
+    out of stock, success from 0.95 on. Changes: the original is no substitute; similarity is tier / best
+    tier among the feasible; products that violate a constraint or are out of stock gain nothing; the ideal
+    is as long as the list (one good substitute answers the request); repeats count once; success is its own
+    flag, because the published score ends at 0.80: at most k ids, each feasible and of the best feasible
+    tier.
 
     Args:
         listed: Recommended ids, best first.

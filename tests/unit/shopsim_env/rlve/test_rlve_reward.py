@@ -113,7 +113,9 @@ def test_the_published_hard_episode_has_task_0_and_totals_minus_64_thousandths()
     wanted = {("charger", "100W"): 1, ("fryer", "charcoal"): 1, ("tops", "XS"): 3}
     score = score_cart(lines, wanted)
     reward = reward_episode(score, Turns(8, 8, 2), UsedIds(), set())
-    assert reward.task == 0 and not reward.success and reward.efficiency_counts
+    assert reward.task == 0
+    assert not reward.success
+    assert reward.efficiency_counts
     assert reward.total == float(Fraction(-9, 140))  # 0.15 · -3/7 = -0.0642857
     assert round(reward.total, 3) == -0.064
 
@@ -126,7 +128,8 @@ def test_quitting_does_not_pay() -> None:
     quit_at_once = reward_episode(WRONG, Turns(1, 8), UsedIds(), set())
     failed_honestly = reward_episode(WRONG, Turns(8, 8), UsedIds(["a"]), {"a"})
     assert quit_at_once.total == failed_honestly.total == -0.75
-    assert not quit_at_once.efficiency_counts and quit_at_once.efficiency == 1
+    assert not quit_at_once.efficiency_counts
+    assert quit_at_once.efficiency == 1
 
 
 def test_the_worst_legal_end_is_better_than_a_hard_failure() -> None:
@@ -166,7 +169,8 @@ def test_the_result_is_frozen_and_has_a_json_form() -> None:
     reward = reward_episode(RIGHT, Turns(1, 4), UsedIds(), set())
     with pytest.raises(FrozenInstanceError):
         reward.total = 1.0  # type: ignore[misc]
-    assert reward.as_dict()["total"] == 0.9 and reward.as_dict()["hard_failure"] is None
+    assert reward.as_dict()["total"] == 0.9
+    assert reward.as_dict()["hard_failure"] is None
 
 
 FINITE = st.floats(-3, 3)

@@ -32,7 +32,8 @@ def grade(
 )
 def test_other_numbers_by_hand(value: int | Fraction, score: float) -> None:
     found, success = grade(PolicyAnswer("days", value))
-    assert found == pytest.approx(score, abs=1e-6) and not success
+    assert found == pytest.approx(score, abs=1e-6)
+    assert not success
 
 
 @pytest.mark.parametrize(
@@ -99,5 +100,6 @@ def test_values_that_do_not_fit_the_kind_are_refused(kind: str, value: object, c
 @given(st.integers(-50, 50), st.integers(-50, 50))
 def test_closeness_is_symmetric_and_1_for_equals_alone(one: int, other: int) -> None:
     rho = closeness(one, other)
-    assert 0 <= rho <= 1 and rho == closeness(other, one)
+    assert 0 <= rho <= 1
+    assert rho == closeness(other, one)
     assert (rho == 1) == (one == other)
