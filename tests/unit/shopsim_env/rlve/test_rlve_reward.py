@@ -110,7 +110,11 @@ def test_the_published_hard_episode_has_task_0_and_totals_minus_64_thousandths()
         CartLine("tops", "XL", 3),
         CartLine("tops", "XS", 2),
     ]
-    wanted = {("charger", "100W"): 1, ("fryer", "charcoal"): 1, ("tops", "XS"): 3}
+    wanted: dict[tuple[str, str | None], int] = {
+        ("charger", "100W"): 1,
+        ("fryer", "charcoal"): 1,
+        ("tops", "XS"): 3,
+    }
     score = score_cart(lines, wanted)
     reward = reward_episode(score, Turns(8, 8, 2), UsedIds(), set())
     assert reward.task == 0
