@@ -15,13 +15,12 @@ from shopsim_env.text.normalize import fold
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 # On an option, "荧光黄 宽楦款" is yellow: a colour's one character that no other character follows.
-_SHORT_COLORS = dict(
-    zip(
-        "黑白灰红蓝绿黄粉紫棕橙",
-        "black white gray red blue green yellow pink purple brown orange".split(),
-        strict=True,
-    )
-)
+_SHORT_COLORS = {
+    **{"黑": "black", "白": "white", "灰": "gray", "红": "red", "蓝": "blue", "绿": "green"},
+    **{"黄": "yellow", "粉": "pink", "紫": "purple", "棕": "brown", "橙": "orange"},
+}
+# "原木色" and "玫瑰金" are colours, no wood and no rose.
+_NO_COLOR = "(?![色金红绿])"
 _LARGEST = 10**12
 
 FAMILY_IDS = {name: number for number, name in enumerate(NAMES, 1)}
@@ -146,14 +145,14 @@ def _spellings(family: str) -> dict[str, int]:
 @cache
 def _word_pattern(family: str) -> re.Pattern[str]:
     """Spellings, the longest first; what starts or ends with a letter or digit is a whole word there."""
-    return re.compile(
-        "|".join(map(_bounded, sorted(_spellings(family), key=lambda word: (-len(word), word))))
-    )
+    words = sorted(_spellings(family), key=lambda word: (-len(word), word))
+    end = "" if family == "color" else _NO_COLOR
+    return re.compile("|".join(_bounded(word, end) for word in words))
 
 
-def _bounded(word: str) -> str:
+def _bounded(word: str, end: str) -> str:
     before = "(?<![a-z0-9.])" if word[0].isascii() else ""
-    after = "(?![a-z0-9]|[.][0-9])" if word[-1].isascii() else ""
+    after = "(?![a-z0-9]|[.][0-9])" if word[-1].isascii() else end
     return before + re.escape(word) + after
 
 

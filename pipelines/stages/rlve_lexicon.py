@@ -196,7 +196,7 @@ CATEGORIES: tuple[tuple[str, str], ...] = (
     ("鞋 靴 shoe boot sneaker", "shoe_size color material"),
     ("图书 书籍 杂志 book magazine", "edition"),
     (
-        "数码 电脑 影音 电玩 耳机 音箱 充电 electronic computer headphone charger cable cell_phone video_game",
+        "数码 电脑 影音 电玩 耳机 音箱 充电 electronic computer headphone charger cable phone video_game",
         "connector_type color wattage battery screen_size material",
     ),
     ("护肤 面膜 面部 skin", "skin_type item_form volume net_weight scent"),
