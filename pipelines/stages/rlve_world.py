@@ -28,10 +28,9 @@ from pipelines.stages.rlve_families import (
 from pipelines.stages.search_index import OnProgress, writable
 from shopsim_env.canonical import compact_json
 from shopsim_env.catalog.product import Product
-from shopsim_env.rlve.schema import INDEXES_DDL, TABLES_DDL, world_manifest
+from shopsim_env.rlve.schema import CATEGORY_SEPARATOR, INDEXES_DDL, TABLES_DDL, world_manifest
 from shopsim_env.sqlite import open_readonly
 
-SEPARATOR = "›"
 # Beyond this a recorded number is no price of anything: ten thousand million, in hundredths.
 _LARGEST_PRICE = 10**12
 _STEP = 4_096
@@ -126,7 +125,7 @@ def _fill_products(
     on_progress: OnProgress | None,
 ) -> WorldReport:
     derived, families, without = Counter(report.derived), Counter(dict.fromkeys(FAMILY_IDS, 0)), 0
-    families_by_path = [families_of(SEPARATOR.join(path)) for path in paths]
+    families_by_path = [families_of(CATEGORY_SEPARATOR.join(path)) for path in paths]
     for number, body in source.execute("SELECT id, body FROM product ORDER BY id"):
         record = json.loads(body)
         product = Product.from_record(record)
@@ -149,7 +148,7 @@ def _fill_products(
 
 def levels(category: str) -> _Levels:
     """Levels of a category path; none for a product without category."""
-    return tuple(level for level in (part.strip() for part in category.split(SEPARATOR)) if level)
+    return tuple(level for level in (part.strip() for part in category.split(CATEGORY_SEPARATOR)) if level)
 
 
 def prices(product: Product) -> tuple[int | None, int | None]:
@@ -202,6 +201,6 @@ def _category_rows(categories: Mapping[_Levels, int]) -> Iterator[_Row]:
         for depth in range(len(path)):
             last[path[:depth]] = numbers[path]
     for path in paths:
-        name, parent = SEPARATOR.join(path), numbers[path[:-1]] if path else None
+        name, parent = CATEGORY_SEPARATOR.join(path), numbers[path[:-1]] if path else None
         families = compact_json(list(families_of(name)))
         yield numbers[path], name, parent, last[path], categories[path], families

@@ -13,7 +13,7 @@ from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import ReleaseError, UsageError
 from shopsim_env.release import layout
 from shopsim_env.release.opening import Release
-from shopsim_env.rlve.schema import NUMBER, number_name, world_manifest
+from shopsim_env.rlve.schema import CATEGORY_SEPARATOR, NUMBER, number_name, world_manifest
 from shopsim_env.rlve.wishes import Query, Wishes, query
 from shopsim_env.sqlite import ReadOnlyDatabase
 
@@ -225,7 +225,9 @@ class World:
             size = int(self._database.rows("SELECT max(id) FROM fact")[0][0] or 0)
             digest, count = payload["product_data_sha256"], payload["product_count"]
         except (ReleaseError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise ReleaseError(f"{path}: expected world facts, found {error}", code="world_mismatch") from error
+            raise ReleaseError(
+                f"{path}: expected world facts, found {error}", code="world_mismatch"
+            ) from error
         if payload != world_manifest(size, digest):
             expected = world_manifest(size, "...")
             raise ReleaseError(
@@ -237,7 +239,9 @@ class World:
 
     def _families(self) -> Iterator[Family]:
         pools: dict[int, list[Value]] = {}
-        rows = self._database.rows("SELECT family, value, name, zh, en FROM family_value ORDER BY family, value")
+        rows = self._database.rows(
+            "SELECT family, value, name, zh, en FROM family_value ORDER BY family, value"
+        )
         for family, *value in rows:
             pools.setdefault(family, []).append(Value(*value))
         for row in self._database.rows("SELECT * FROM family ORDER BY id"):
@@ -266,7 +270,9 @@ class World:
 
     def _query(self, wishes: Wishes) -> Query:
         category = self.category(wishes.category or 1)
-        return query(wishes, (category.number, category.last), {n: f.number for n, f in self.families.items()})
+        return query(
+            wishes, (category.number, category.last), {n: f.number for n, f in self.families.items()}
+        )
 
     def _unmet(self, wishes: Wishes, facts: Facts, first: int, last: int) -> Iterator[str]:
         if not first <= facts.category <= last:
@@ -283,5 +289,5 @@ class World:
 def _category(
     number: int, path: str, parent: int | None, last: int, products: int, families: str
 ) -> Category:
-    levels = tuple(path.split("›")) if path else ()
+    levels = tuple(path.split(CATEGORY_SEPARATOR)) if path else ()
     return Category(number, levels, parent, last, products, tuple(json.loads(families)))

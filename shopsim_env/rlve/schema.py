@@ -61,6 +61,7 @@ SOURCE_FACTS: Final[dict[str, tuple[int, int, bool]]] = {
     "ship_days": (0, 365, True),
     "stock": (0, 10**9, True),
 }
+CATEGORY_SEPARATOR: Final = "›"
 WORD, NUMBER = "word", "number"
 ORIGINS: Final = ("option", "attribute", "title")
 

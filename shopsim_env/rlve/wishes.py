@@ -102,7 +102,9 @@ def query(wishes: Wishes, categories: tuple[int, int], families: Mapping[str, in
     # Equality for a single category: the index then has the order, and the limit ends the walk.
     same = first == last
     where.append(
-        (f"{driver}.category = ?", (first,)) if same else (f"{driver}.category BETWEEN ? AND ?", (first, last))
+        (f"{driver}.category = ?", (first,))
+        if same
+        else (f"{driver}.category BETWEEN ? AND ?", (first, last))
     )
     if wishes.brand is not None:
         where.append(("f.brand = ?", (wishes.brand,)))
