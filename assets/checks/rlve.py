@@ -22,17 +22,17 @@ _IMPOSSIBLE = {
         "OR (price_low IS NULL) <> (price_high IS NULL)"
     ),
     "a derived fact out of its range": (
-        "SELECT id FROM fact WHERE rating_derived AND rating % 10 OR rating_count_derived AND rating_count > 304 "
-        "OR ship_days_derived AND ship_days NOT BETWEEN 1 AND 14 OR stock_derived AND stock > 80"
+        "SELECT id FROM fact WHERE rating_derived AND rating % 10 "
+        "OR rating_count_derived AND rating_count > 304 OR ship_days_derived AND ship_days NOT BETWEEN 1 AND 14 OR stock_derived AND stock > 80"
     ),
     "an attribute whose category or price is not the product's": (
         "SELECT a.id FROM attribute a LEFT JOIN fact f ON f.id = a.id "
         "WHERE f.category IS NOT a.category OR f.price_low IS NOT a.price_low"
     ),
     "an attribute of no known family or word": (
-        "SELECT a.id FROM attribute a LEFT JOIN family f ON f.id = a.family WHERE f.id IS NULL OR a.value < 1 "
-        "OR f.kind = 'word' AND NOT EXISTS (SELECT 1 FROM family_value v WHERE v.family = a.family "
-        "AND v.value = a.value)"
+        "SELECT a.id FROM attribute a LEFT JOIN family f ON f.id = a.family WHERE f.id IS NULL "
+        "OR a.value < 1 OR f.kind = 'word' AND NOT EXISTS "
+        "(SELECT 1 FROM family_value v WHERE v.family = a.family AND v.value = a.value)"
     ),
 }
 

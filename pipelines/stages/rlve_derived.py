@@ -1,7 +1,7 @@
 """Shop facts that no source has: rating, its count, shipping days and stock as functions of the asin.
 
-Belongs here: the named hash and what it draws. Integer arithmetic alone, so that every machine draws the same;
-no random state. Does not belong here: which facts a source has (`rlve_world`).
+Belongs here: the named hash and what it draws. Integer arithmetic alone, so that every machine draws the
+same; no random state. Does not belong here: which facts a source has (`rlve_world`).
 """
 
 from bisect import bisect_right

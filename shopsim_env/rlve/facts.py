@@ -6,14 +6,14 @@ come about (`pipelines.stages.rlve_world`), ids and stock of an episode, and who
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import ReleaseError, UsageError
 from shopsim_env.release import layout
 from shopsim_env.release.opening import Release
-from shopsim_env.rlve.schema import CATEGORY_SEPARATOR, NUMBER, number_name, world_manifest
+from shopsim_env.rlve.fact_model import Attribute, Category, Facts, Family, Value
+from shopsim_env.rlve.schema import CATEGORY_SEPARATOR, world_manifest
 from shopsim_env.rlve.wishes import Query, Wishes, query
 from shopsim_env.sqlite import ReadOnlyDatabase
 
@@ -22,103 +22,7 @@ _FACTS = (
     "SELECT id, asin, category, brand, price_low, price_high, rating, rating_count, ship_days, stock, "
     "rating_derived, rating_count_derived, ship_days_derived, stock_derived FROM fact WHERE "
 )
-_GRADED = ("rating", "rating_count", "ship_days", "stock")
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """A value that the product's own texts name.
-
-    `value` numbers a word of the family, or is in thousandths of its unit; `origin` is `option` (one of
-    several to choose from), `attribute` or `title`.
-    """
-
-    family: str
-    name: str
-    value: int
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Shop facts of one product.
-
-    Prices are in hundredths of the data set's currency, None when the source has none; `rating` is in
-    hundredths of a star; `ship_days` counts days. `category` numbers its path; `provenance` has `source` or
-    `derived` for each fact that may be derived.
-    """
-
-    number: int
-    asin: str
-    category: int
-    brand: str | None
-    price_low: int | None
-    price_high: int | None
-    rating: int
-    rating_count: int
-    ship_days: int
-    stock: int
-    provenance: Mapping[str, str]
-    attributes: tuple[Attribute, ...]
-
-    def values(self, family: str) -> tuple[int, ...]:
-        """Values of one family, ascending."""
-        return tuple(item.value for item in self.attributes if item.family == family)
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """One category: its levels, products in it and below, and families, the best for variants first.
-
-    `number` to `last` are the category and all below it. Number 1 is the root, without levels.
-    """
-
-    number: int
-    levels: tuple[str, ...]
-    parent: int | None
-    last: int
-    products: int
-    families: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value to choose from, with its words; for numbers, in thousandths of the unit."""
-
-    value: int
-    name: str
-    zh: str
-    en: str
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """An attribute family; `kind` is `word` or `number`, `pool` are the values for variants."""
-
-    number: int
-    name: str
-    kind: str
-    zh: str
-    en: str
-    unit_zh: str
-    unit_en: str
-    pool: tuple[Value, ...] = field(repr=False)
-
-    def word(self, value: int) -> str:
-        """Name of a value: of its word, or the number in units.
-
-        Raises:
-            UsageError: No word of the family has this number (code `unknown_attribute`).
-        """
-        if self.kind == NUMBER:
-            return number_name(value)
-        # The words are numbered from 1 without gaps.
-        if not 1 <= value <= len(self.pool):
-            raise UsageError(
-                f"{self.name}: expected a value from 1 to {len(self.pool)}, found {value!r}",
-                code="unknown_attribute",
-            )
-        return self.pool[value - 1].name
+_DERIVABLE = ("rating", "rating_count", "ship_days", "stock")
 
 
 class World:
@@ -245,18 +149,22 @@ class World:
         for family, *value in rows:
             pools.setdefault(family, []).append(Value(*value))
         for row in self._database.rows("SELECT * FROM family ORDER BY id"):
-            yield Family(*row, pool=tuple(pools.get(row[0], ())))
+            number, name, kind, zh, en, unit_zh, unit_en = row
+            pool = tuple(pools.get(number, ()))
+            yield Family(number, name, kind, zh, en, unit_zh, unit_en, pool)
 
     def _read(self, condition: str, key: object) -> Facts:
         rows = self._database.rows(_FACTS + condition, (key,))
         if not rows:
             raise UsageError(f"expected a product of this release, found {key!r}", code="unknown_product")
-        row = rows[0]
-        derived = dict(zip(_GRADED, row[10:], strict=True))
+        number, asin, category, brand, low, high, *rest = rows[0]
+        rating, rating_count, ship_days, stock, *flags = rest
+        derived = zip(_DERIVABLE, flags, strict=True)
+        provenance = {name: "derived" if flag else "source" for name, flag in derived}
         facts = Facts(
-            *row[:10],
-            provenance={name: "derived" if flag else "source" for name, flag in derived.items()},
-            attributes=self._attributes(row[0]),
+            *(number, asin, category, brand, low, high, rating, rating_count, ship_days, stock),
+            provenance,
+            self._attributes(number),
         )
         self._kept.put(facts.asin, facts)
         return facts

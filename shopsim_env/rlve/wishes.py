@@ -1,6 +1,6 @@
 """`Wishes`: what a product must be, and the statement that finds such products through the indexes.
 
-Belongs here: the closed list of wishes and their SQL. Does not belong here: running it, reading rows (`facts`).
+Belongs here: the closed list of wishes and their SQL. Does not belong here: running it (`facts`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -131,7 +131,8 @@ def _attribute_conditions(
     ranges = [(family, value, value) for family, value in wishes.values[1:]] + list(wishes.ranges)
     for family, low, high in ranges:
         yield (
-            "EXISTS (SELECT 1 FROM attribute b WHERE b.id = f.id AND b.family = ? AND b.value BETWEEN ? AND ?)",
+            "EXISTS (SELECT 1 FROM attribute b WHERE b.id = f.id AND b.family = ? "
+            "AND b.value BETWEEN ? AND ?)",
             (_number(families, family), low, high),
         )
 
