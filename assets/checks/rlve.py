@@ -23,7 +23,8 @@ _IMPOSSIBLE = {
     ),
     "a derived fact out of its range": (
         "SELECT id FROM fact WHERE rating_derived AND rating % 10 "
-        "OR rating_count_derived AND rating_count > 304 OR ship_days_derived AND ship_days NOT BETWEEN 1 AND 14 OR stock_derived AND stock > 80"
+        "OR rating_count_derived AND rating_count > 304 "
+        "OR ship_days_derived AND ship_days NOT BETWEEN 1 AND 14 OR stock_derived AND stock > 80"
     ),
     "an attribute whose category or price is not the product's": (
         "SELECT a.id FROM attribute a LEFT JOIN fact f ON f.id = a.id "

@@ -18,6 +18,7 @@ from shopsim_env.rlve.wishes import Query, Wishes, query
 from shopsim_env.sqlite import ReadOnlyDatabase
 
 KEPT_FACTS = 4_096
+ROOT_CATEGORY = 1
 _FACTS = (
     "SELECT id, asin, category, brand, price_low, price_high, rating, rating_count, ship_days, stock, "
     "rating_derived, rating_count_derived, ship_days_derived, stock_derived FROM fact WHERE "
@@ -108,7 +109,7 @@ class World:
 
     def unmet(self, wishes: Wishes, facts: Facts) -> tuple[str, ...]:
         """Names of the wishes that a product does not meet; empty when it meets all."""
-        first = wishes.category or 1
+        first = _asked(wishes)
         last = self.category(first).last
         return tuple(self._unmet(wishes, facts, first, last))
 
@@ -124,22 +125,23 @@ class World:
         self.close()
 
     def _check(self, path: Path) -> int:
+        """Number of products; ids run from 1 without gaps, so no row is counted."""
         try:
-            payload = json.loads(self._database.rows("SELECT payload FROM world")[0][0])
-            size = int(self._database.rows("SELECT max(id) FROM fact")[0][0] or 0)
-            digest, count = payload["product_data_sha256"], payload["product_count"]
-        except (ReleaseError, IndexError, KeyError, TypeError, ValueError) as error:
+            found = json.loads(self._database.rows("SELECT payload FROM world")[0][0])
+            size = self._database.rows("SELECT max(id) FROM fact")[0][0] or 0
+        except (ReleaseError, IndexError, TypeError, ValueError) as error:
             raise ReleaseError(
-                f"{path}: expected world facts, found {error}", code="world_mismatch"
+                f"{path}: expected world facts, found none ({error})", code="world_mismatch"
             ) from error
-        if payload != world_manifest(size, digest):
-            expected = world_manifest(size, "...")
+        digest = found.get("product_data_sha256") if isinstance(found, dict) else None
+        expected = world_manifest(size, str(digest))
+        if found != expected:
             raise ReleaseError(
-                f"{path}: expected facts of {expected}, found {payload | {'product_data_sha256': '...'}}, "
-                f"{count} products. Rebuild the release with this version of shopsim.",
+                f"{path}: expected the world facts {expected}, found {found}. Rebuild the release with this "
+                "version of shopsim, or install the version that built it.",
                 code="world_mismatch",
             )
-        return size
+        return int(size)
 
     def _families(self) -> Iterator[Family]:
         pools: dict[int, list[Value]] = {}
@@ -177,7 +179,7 @@ class World:
         )
 
     def _query(self, wishes: Wishes) -> Query:
-        category = self.category(wishes.category or 1)
+        category = self.category(_asked(wishes))
         return query(
             wishes, (category.number, category.last), {n: f.number for n, f in self.families.items()}
         )
@@ -192,6 +194,10 @@ class World:
         for family, low, high in wishes.ranges:
             if not any(low <= value <= high for value in facts.values(family)):
                 yield family
+
+
+def _asked(wishes: Wishes) -> int:
+    return ROOT_CATEGORY if wishes.category is None else wishes.category
 
 
 def _category(
