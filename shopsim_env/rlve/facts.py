@@ -30,22 +30,27 @@ class World:
     """World facts of a release. Opening costs the same for any catalogue; threads may share one.
 
     Args:
-        release: A verified release, whole or a public copy.
+        path: `rlve.sqlite` of a release that was verified; `World.of` takes it from an open one.
 
     Raises:
-        ReleaseError: The facts are of another version, or of another catalogue (code `world_mismatch`).
+        ReleaseError: The facts are of another version, or some are missing (code `world_mismatch`).
     """
 
-    def __init__(self, release: Release) -> None:
-        self._database = ReadOnlyDatabase(release.path / layout.RLVE)
+    def __init__(self, path: Path) -> None:
+        self._database = ReadOnlyDatabase(path)
         self._kept: BoundedCache[str, Facts] = BoundedCache(KEPT_FACTS)
         try:
-            self._size = self._check(release.path / layout.RLVE)
+            self._size = self._check(path)
             self.families: Mapping[str, Family] = {item.name: item for item in self._families()}
         except ReleaseError:
             self.close()
             raise
         self._names = {item.number: item for item in self.families.values()}
+
+    @classmethod
+    def of(cls, release: Release) -> "World":
+        """The world of an open release, whole or a public copy; it is closed on its own."""
+        return cls(release.path / layout.RLVE)
 
     def __len__(self) -> int:
         return self._size
