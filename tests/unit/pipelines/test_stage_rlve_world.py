@@ -93,7 +93,8 @@ def test_attributes_by_hand(folder: Path) -> None:
     found = rows(
         folder / "w.sqlite",
         "SELECT a.id, f.name, v.name, a.category, a.price_low, a.origin FROM attribute a JOIN family f "
-        "ON f.id = a.family JOIN family_value v ON v.family = a.family AND v.value = a.value ORDER BY 1, 2, 3",
+        "ON f.id = a.family JOIN family_value v ON v.family = a.family AND v.value = a.value "
+        "ORDER BY 1, 2, 3",
     )
     assert found == [
         (1, "color", "black", 3, 1235, "title"),
