@@ -89,13 +89,22 @@ def build_world(catalog: Path, out: Path, on_progress: OnProgress | None = None)
 
 
 def differences(expected: Path, found: Path) -> Iterator[str]:
-    """Rows in which two files differ, by table and number."""
+    """Rows in which two files differ, by table, number and column."""
     with closing(open_readonly(expected)) as left, closing(open_readonly(found)) as right:
         for table, query in TABLES.items():
-            pairs = zip_longest(left.execute(query), right.execute(query))
-            for number, (wanted, present) in enumerate(pairs, 1):
-                if wanted != present:
-                    yield f"{table}, row {number}: expected {wanted}, found {present}"
+            wanted, present = left.execute(query), right.execute(query)
+            columns = [column[0] for column in wanted.description]
+            for number, rows in enumerate(zip_longest(wanted, present), 1):
+                yield from (f"{table}, row {number}{text}" for text in _differences(columns, *rows))
+
+
+def _differences(columns: list[str], wanted: _Row | None, present: _Row | None) -> Iterator[str]:
+    if wanted is None or present is None:
+        yield ": not expected" if wanted is None else ": missing"
+        return
+    for column, expected, found in zip(columns, wanted, present, strict=True):
+        if expected != found:
+            yield f", {column}: expected {expected!r}, found {found!r}"
 
 
 def _fill(

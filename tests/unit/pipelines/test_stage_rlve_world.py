@@ -201,23 +201,29 @@ def test_levels(category: str, expected: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "table"),
+    ("statement", "told"),
     [
-        ("UPDATE fact SET stock = stock + 1 WHERE id = 2", "fact, row 2"),
-        ("UPDATE fact SET price_low = 0 WHERE id = 2", "fact, row 2"),
-        ("DELETE FROM fact WHERE id = 3", "fact, row 3"),
-        ("DELETE FROM attribute WHERE id = 1", "attribute, row 1"),
-        ("UPDATE attribute SET origin = 'option' WHERE id = 1", "attribute, row 1"),
-        ("UPDATE category SET families = '[]' WHERE id = 5", "category, row 5"),
-        ("UPDATE family SET zh = 'x' WHERE id = 2", "family, row 2"),
-        ("DELETE FROM family_value WHERE family = 1 AND value = 1", "family_value, row 1"),
-        ("INSERT INTO world VALUES ('{}')", "world, row 2"),
+        ("UPDATE fact SET stock = 9 WHERE id = 2", "fact, row 2, stock: expected 0, found 9"),
+        ("UPDATE fact SET price_low = 0 WHERE id = 2", "fact, row 2, price_low: expected None, found 0"),
+        ("DELETE FROM fact WHERE id = 3", "fact, row 3: missing"),
+        ("DELETE FROM attribute WHERE id = 1", "attribute, row 1, id: expected 1, found 3"),
+        (
+            "UPDATE attribute SET origin = 'option' WHERE id = 1",
+            "attribute, row 1, origin: expected 'title', found 'option'",
+        ),
+        ("UPDATE category SET families = '[]' WHERE id = 5", "category, row 5, families: expected "),
+        ("UPDATE family SET zh = 'x' WHERE id = 2", "family, row 2, zh: expected "),
+        (
+            "DELETE FROM family_value WHERE family = 1 AND value = 1",
+            "family_value, row 1, value: expected 1, found 2",
+        ),
+        ("INSERT INTO world VALUES ('{}')", "world, row 2: not expected"),
     ],
 )
-def test_every_altered_row_is_told(folder: Path, tmp_path: Path, statement: str, table: str) -> None:
+def test_every_altered_row_is_told(folder: Path, tmp_path: Path, statement: str, told: str) -> None:
     bad = tmp_path / "w.sqlite"
     bad.write_bytes((folder / "w.sqlite").read_bytes())
     assert list(differences(folder / "w.sqlite", bad)) == []
     with closing(sqlite3.connect(bad)) as connection, connection:
         connection.execute(statement)
-    assert next(differences(folder / "w.sqlite", bad)).startswith(f"{table}: expected ")
+    assert next(differences(folder / "w.sqlite", bad)).startswith(told)
