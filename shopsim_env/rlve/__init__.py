@@ -1,0 +1,1 @@
+"""RLVE: verifiable conversational shopping environments over the catalogue of a release."""
