@@ -94,6 +94,8 @@ def _manifest(root: Path, products: int) -> dict[str, Any]:
         "tagger": tagger,
         "content": {},
         "counts": {"products": products},
+        "absent_files": [name for name in layout.REQUIRED if layout.visibility(name) == "private"],
+        "human_exclusions": {},
         "assets": {},
         "tools": {},
         "files": {
