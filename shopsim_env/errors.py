@@ -17,6 +17,7 @@ in `pipelines.errors`.
     │   └── LeaseLostError       the lease of an episode is gone or somebody else's
     ├── ServiceError         a server cannot be reached, does not let us in, or failed
     ├── JournalError         the action log of a server cannot be used, read or written
+    ├── ScheduleError        the state file of an adaptive schedule cannot be used, or is of something else
     ├── RunError             a recorded run or episode that is not there or cannot be read
     └── UsageError           a wrong argument of a public function or command
 """
@@ -120,6 +121,12 @@ class JournalError(ShopSimError):
     """The action log of a pool cannot be used, read or written."""
 
     default_code = "journal_error"
+
+
+class ScheduleError(ShopSimError):
+    """The state file of an adaptive schedule cannot be used, or is of another suite or other settings."""
+
+    default_code = "schedule_error"
 
 
 class TraceError(ShopSimError):
