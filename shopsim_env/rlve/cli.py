@@ -3,6 +3,8 @@
 from typing import Any
 
 from shopsim_env.rlve.difficulty_command import add_difficulty
+from shopsim_env.rlve.environments import ENVIRONMENTS
+from shopsim_env.rlve.schedule_command import add_schedule
 
 
 def register(subparsers: Any) -> None:
@@ -10,3 +12,4 @@ def register(subparsers: Any) -> None:
     parser = subparsers.add_parser("rlve", help="tasks whose difficulty is one number")
     commands = parser.add_subparsers(dest="rlve_command", metavar="COMMAND", required=True)
     add_difficulty(commands)
+    add_schedule(commands, tuple(ENVIRONMENTS))
