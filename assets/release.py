@@ -61,6 +61,7 @@ PARENTS = (
     "search_index",
     "search_arrays",
     "search_baseline",
+    "rlve_world",
     "witnesses",
 )
 
@@ -70,6 +71,7 @@ PARENTS = (
 # part of a release, but it compares with the last one, so it comes before the next.
 LEAVES = (
     *("clean_manifest", "exclusion_lineage", "contamination", "search_baseline", "witnesses"),
+    "rlve_world",
     *("split/train", "split/val", "split/test", "annotation_drift"),
 )
 
@@ -203,6 +205,7 @@ def _parts(work: Workspace) -> ReleaseParts:
             "fingerprint": nouns.tagger_fingerprint,
         },
         witnesses=work.store.path("witnesses"),
+        world=work.store.path("rlve_world"),
         metrics={
             **document(work, "search_baseline"),
             "audit": clean["counts"],

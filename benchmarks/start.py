@@ -24,6 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pipelines.stages.rlve_world import build_world
 from shopsim_env.canonical import pretty_json, sha256_file
 from shopsim_env.catalog.schema import TITLE_NOUN_DDL
 from shopsim_env.release import layout, load_release
@@ -70,6 +71,7 @@ def compose_release(catalogue: Path, root: Path) -> int:
         connection.execute("INSERT INTO title_noun SELECT id, '[]' FROM product")
         products = int(connection.execute("SELECT max(id) FROM product").fetchone()[0])
         connection.commit()
+    build_world(root / layout.CATALOG, root / layout.RLVE)
     with closing(sqlite3.connect(root / layout.TASKS)) as connection:
         connection.executescript(layout.TASKS_SCHEMA)
         rows = ((number, f"找一款商品{number}", None, None, "[]") for number in range(TASKS))
@@ -94,6 +96,8 @@ def _manifest(root: Path, products: int) -> dict[str, Any]:
         "tagger": tagger,
         "content": {},
         "counts": {"products": products},
+        "absent_files": [name for name in layout.REQUIRED if layout.visibility(name) == "private"],
+        "human_exclusions": {},
         "assets": {},
         "tools": {},
         "files": {

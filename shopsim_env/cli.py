@@ -1,8 +1,8 @@
 """The `shopsim` command: collects subcommands, prints errors, sets exit codes.
 
-Exit codes: 0 ok, 1 the check failed, 2 wrong use. Runtime commands live in `shopsim_env.commands`. Pipeline
-commands come from a checkout through the entry-point group `shopsim.commands`; elsewhere their names only
-say that they need one.
+Exit codes: 0 ok, 1 the check failed, 2 wrong use. Runtime commands live in `shopsim_env.commands`, those
+about RLVE in `shopsim_env.rlve.cli`. Pipeline commands come from a checkout through the entry-point group
+`shopsim.commands`; elsewhere their names only say that they need one.
 """
 
 import argparse
@@ -20,13 +20,13 @@ from shopsim_env.commands import (
     play,
     release,
     replay,
-    rlve,
     search,
     serve,
     verify,
 )
 from shopsim_env.commands.output import show_json
 from shopsim_env.errors import ShopSimError
+from shopsim_env.rlve import cli as rlve
 from shopsim_env.versions import __version__
 
 _CHECKOUT_COMMANDS = ("build", "sample", "baseline", "published", "audit", "annotate")

@@ -17,7 +17,7 @@ in `pipelines.errors`.
     │   └── LeaseLostError       the lease of an episode is gone or somebody else's
     ├── ServiceError         a server cannot be reached, does not let us in, or failed
     ├── JournalError         the action log of a server cannot be used, read or written
-    ├── SchedulerStateError  the file of an RLVE scheduler is not its own or of another version
+    ├── ScheduleError        the state file of an adaptive schedule cannot be used, or is of something else
     ├── RunError             a recorded run or episode that is not there or cannot be read
     └── UsageError           a wrong argument of a public function or command
 """
@@ -123,6 +123,12 @@ class JournalError(ShopSimError):
     default_code = "journal_error"
 
 
+class ScheduleError(ShopSimError):
+    """The state file of an adaptive schedule cannot be used, or is of another suite or other settings."""
+
+    default_code = "schedule_error"
+
+
 class TraceError(ShopSimError):
     """A trace file or line that cannot be read, or an action that no trace can hold exactly."""
 
@@ -133,12 +139,6 @@ class RunError(ShopSimError):
     """A recorded run, or an episode of one, that is not there or cannot be read."""
 
     default_code = "unreadable_run"
-
-
-class SchedulerStateError(ShopSimError):
-    """The state file of an RLVE scheduler cannot be continued; it was left alone."""
-
-    default_code = "unreadable_state"
 
 
 class SimulatorError(ShopSimError):

@@ -2,10 +2,12 @@
 
 from types import ModuleType
 
-from assets.checks import annotations, audit, catalog, cleaned, release, search, splits, witnesses
+from assets.checks import annotations, audit, catalog, cleaned, release, rlve, search, splits, witnesses
 from assets.checks.blocking import REQUIRED
 
-CHECK_MODULES: list[ModuleType] = [catalog, annotations, cleaned, audit, splits, search, witnesses, release]
+CHECK_MODULES: list[ModuleType] = [
+    *(catalog, annotations, cleaned, audit, splits, search, rlve, witnesses, release),
+]
 
 
 def required_checks(asset: str) -> list[str]:

@@ -15,6 +15,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from shopsim_env.catalog.product import read_price
+from shopsim_env.rlve.schema import SOURCE_FACTS
 
 
 class FieldMismatch(Exception):  # noqa: N818 (never leaves the stage: `ingest` turns it into a DatasetError)
@@ -84,6 +85,19 @@ def check_object(value: Any) -> None:
     """An object with any content."""
     if not isinstance(value, dict):
         raise FieldMismatch("", "an object", value)
+
+
+def check_shop_facts(value: Any) -> None:
+    """An object with any of the facts of `SOURCE_FACTS` and no other key; each a number in its range."""
+    check_object(value)
+    for name, found in value.items():
+        if name not in SOURCE_FACTS:
+            raise FieldMismatch(name, f"one of {', '.join(SOURCE_FACTS)}", found)
+        low, high, whole = SOURCE_FACTS[name]
+        number = isinstance(found, int) or (isinstance(found, float) and not whole)
+        if isinstance(found, bool) or not number or not low <= found <= high:
+            kind = "a whole number" if whole else "a number"
+            raise FieldMismatch(name, f"{kind} from {low} to {high}", found)
 
 
 def check_price(value: Any) -> None:
@@ -177,6 +191,7 @@ PRODUCT_FIELDS: Mapping[str, Field] = {
     "domain_en_long": Field(check_text),
     # In no record of the public archive, read where present.
     "brand": Field(check_text, counted=False),
+    "shop_facts": Field(check_shop_facts, counted=False),
     **dict.fromkeys(("query", "reason_key", "instruction_sample"), _UNREAD),
 }
 

@@ -48,6 +48,7 @@ _WRITERS = {
     layout.CATALOG: "search_index",
     layout.SEARCH_ARRAYS: "search_arrays",
     layout.WITNESSES: "witnesses",
+    layout.RLVE: "rlve_world",
 }
 
 
@@ -58,6 +59,7 @@ class ReleaseParts:
     playable: PlayableParts
     tagger: Mapping[str, str]
     witnesses: Path
+    world: Path
     metrics: Mapping[str, Any]
     marks: Mapping[int, Sequence[str]]
     evidence: Evidence
@@ -175,7 +177,11 @@ def _write_files(parts: ReleaseParts, staging: Path) -> dict[str, int]:
     write_evidence(staging / layout.EVIDENCE, parts.evidence)
     shares = summarise_witnesses(read_witnesses(parts.witnesses), parts.playable.splits)
     _write_text(staging / layout.METRICS, pretty_json({**parts.metrics, "witnesses": shares}))
-    for name, source in {layout.WITNESSES: parts.witnesses, **parts.exports}.items():
+    for name, source in {
+        layout.WITNESSES: parts.witnesses,
+        layout.RLVE: parts.world,
+        **parts.exports,
+    }.items():
         (staging / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, staging / name)
     cleaned = read_json(parts.exports[layout.CLEAN_MANIFEST_EXPORT])

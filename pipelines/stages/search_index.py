@@ -90,7 +90,7 @@ def build_search_index(
     if out.exists():
         raise ArtifactError(f"expected no file at {out}, found one; remove it or choose another place")
     try:
-        with _writable(out) as connection:
+        with writable(out) as connection:
             report = _stage(connection, _rows(records, workers), on_progress or _no_progress)
             _fill(connection, report, on_progress or _no_progress)
             connection.execute("COMMIT")
@@ -114,7 +114,7 @@ def add_title_nouns(path: Path, nouns: Mapping[str, tuple[str, ...]]) -> int:
     Raises:
         ArtifactError: Products without nouns or nouns without product; nothing is written then.
     """
-    with _writable(path) as connection:
+    with writable(path) as connection:
         products = connection.execute("SELECT id, asin FROM product ORDER BY id").fetchall()
         _same_products({asin for _, asin in products}, set(nouns))
         connection.execute("BEGIN")
@@ -128,7 +128,7 @@ def add_title_nouns(path: Path, nouns: Mapping[str, tuple[str, ...]]) -> int:
 
 
 @contextmanager
-def _writable(path: Path) -> Iterator[sqlite3.Connection]:
+def writable(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection without implicit transactions; a clean exit compacts the file, which fixes its bytes."""
     connection = sqlite3.connect(path, isolation_level=None)
     try:

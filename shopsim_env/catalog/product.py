@@ -28,6 +28,7 @@ PUBLIC_FIELDS = (
     "domain_zh",
     "domain_en_short",
     "domain_en_long",
+    "shop_facts",
 )
 
 

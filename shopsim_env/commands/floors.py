@@ -13,13 +13,13 @@ from typing import Any
 
 from shopsim_env.commands.output import add_common, add_episode_options, add_release, show, show_json
 from shopsim_env.errors import UsageError
+from shopsim_env.intervals import wilson
 from shopsim_env.release import load_release
 from shopsim_env.shop.baselines import BASELINES, GOLD_TITLE, Baseline, Start, gold_title
 from shopsim_env.shop.env import TASK_MODES, ShopEnv
 from shopsim_env.shop.episode import ReleaseLike
 
 AGENTS = (*BASELINES, GOLD_TITLE)
-_Z = 1.959963984540054  # two-sided 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +137,6 @@ def play_baseline(release: ReleaseLike, env: ShopEnv, agent: str, task_id: int, 
         actions=count,
         purchase=step.termination_reason == "purchase",
     )
-
-
-def wilson(successes: int, count: int) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a share; `count` > 0.
-
-    Source: Wilson 1927. Unlike the normal interval it stays useful at 0 and 1 and for small counts.
-    """
-    share, squared = successes / count, _Z * _Z / count
-    centre = (share + squared / 2) / (1 + squared)
-    half = _Z * math.sqrt(share * (1 - share) / count + squared / (4 * count)) / (1 + squared)
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _floor(split: str, agent: str, outcomes: Sequence[Outcome]) -> Floor:

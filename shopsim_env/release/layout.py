@@ -17,6 +17,7 @@ from shopsim_env.sqlite import open_readonly
 MANIFEST = "manifest.json"
 CATALOG = "catalog.sqlite"
 SEARCH_ARRAYS = "search/arrays.bin"
+RLVE = "rlve.sqlite"
 TASKS = "tasks.sqlite"
 SPLITS = "splits.json"
 METRICS = "metrics.json"
@@ -32,7 +33,7 @@ PERSONA_SPLITS_EXPORT = "private/exports/persona_splits.v1.json"
 
 PRIVATE_FOLDER = "private/"
 EXPORTS_FOLDER = "private/exports"
-REQUIRED_PUBLIC = (CATALOG, SEARCH_ARRAYS, TASKS, SPLITS, METRICS)
+REQUIRED_PUBLIC = (CATALOG, SEARCH_ARRAYS, RLVE, TASKS, SPLITS, METRICS)
 REQUIRED = (
     *REQUIRED_PUBLIC,
     GOALS,
@@ -80,6 +81,11 @@ SQLITE_TABLES = {
     CATALOG: frozenset(
         {"product", "sqlite_autoindex_product_1", "products", "manifest", "title_noun"}
         | {f"products_{name}" for name in _FTS}
+    ),
+    RLVE: frozenset(
+        {"world", "category", "sqlite_autoindex_category_1", "fact", "sqlite_autoindex_fact_1"}
+        | {"fact_by_category", "fact_by_brand", "attribute", "attribute_by_value"}
+        | {"family", "sqlite_autoindex_family_1", "family_value"}
     ),
     TASKS: frozenset({"task", "inactive_task"}),
     GOALS: frozenset({"goal", "sqlite_autoindex_goal_1"}),
@@ -148,6 +154,15 @@ LOGICAL_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "search_manifest": (CATALOG, _query_digest(CATALOG, "SELECT payload FROM manifest")),
     "search_arrays": (SEARCH_ARRAYS, _arrays_digest),
     "title_nouns": (CATALOG, _query_digest(CATALOG, "SELECT id, nouns FROM title_noun ORDER BY id")),
+    "world_manifest": (RLVE, _query_digest(RLVE, "SELECT payload FROM world")),
+    "world_categories": (RLVE, _query_digest(RLVE, "SELECT * FROM category ORDER BY id")),
+    "world_facts": (RLVE, _query_digest(RLVE, "SELECT * FROM fact ORDER BY id")),
+    "world_attributes": (
+        RLVE,
+        _query_digest(RLVE, "SELECT * FROM attribute ORDER BY id, family, value"),
+    ),
+    "world_families": (RLVE, _query_digest(RLVE, "SELECT * FROM family ORDER BY id")),
+    "world_family_values": (RLVE, _query_digest(RLVE, "SELECT * FROM family_value ORDER BY family, value")),
     "tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM task ORDER BY task_id")),
     "inactive_tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM inactive_task ORDER BY task_id")),
     "splits": (SPLITS, _json_digest(SPLITS)),

@@ -1,4 +1,1 @@
-"""The conversational e-commerce environments with verifiable rewards (RLVE).
-
-Belongs here so far: difficulty, rewards, the adaptive scheduler and the collections. See `docs/rlve.md`.
-"""
+"""RLVE: verifiable conversational shopping environments over the catalogue of a release."""

@@ -1,117 +1,182 @@
-"""The reward of an episode: task, efficiency and hallucination in one number.
+"""Reward of a finished RLVE episode: task, efficiency and hallucination under the published weights.
 
-Belongs here: the three weights, which turns are free, which ids count as seen. Task scores are in
-`task_scores`. Source: published formulas; changes and reasons are in `docs/rlve.md`.
+Belongs here: the composition and its parts, exact in fractions and given out as floats. Not here: task scores
+(`shopsim_env.rlve.scores`), which turns are exempt and which ids were seen: the episode knows.
 """
 
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
+from typing import Any
 
 from shopsim_env.errors import UsageError
-from shopsim_env.rlve.exact import Number, clip, within
+from shopsim_env.rlve.scores.common import Number, TaskScore, clip, count, exact
 
-TASK_WEIGHT, EFFICIENCY_WEIGHT, HALLUCINATION_WEIGHT = Fraction(75, 100), Fraction(15, 100), Fraction(10, 100)
-# What shows an id without the agent having guessed it. Looking up, reranking or adding an id proves nothing.
-SEEN_SOURCES = frozenset(
-    {"catalog.search", "user.get_visit_history", "order.list", "order.get_status", "user"}
-)
-# Acts of the customer that can make a turn free, each once for the same fact.
-FREE_ACTS = frozenset({"clarify", "confirm", "switch"})
+TASK_WEIGHT = Fraction(75, 100)
+EFFICIENCY_WEIGHT = Fraction(15, 100)
+HALLUCINATION_WEIGHT = Fraction(10, 100)
+# Why an episode failed at once: unreadable action, illegal call, denied product.
+HARD_FAILURES = ("format", "tool", "safety")
 
 
 @dataclass(frozen=True, slots=True)
-class Reward:
-    """The parts and the total of one episode.
+class EpisodeReward:
+    """Reward of one episode with every part.
 
-    Attributes:
-        task: [-1, 1].
-        efficiency: [-1, 1]; reported also where it does not count.
-        hallucination: [-1, 0].
-        total: [-1, 0.9].
-        success: The task's own exact flag; no threshold on a score.
-        hard_failure: Malformed output, illegal tool call or denied product: total -1.
+    `efficiency` is what the turns come to, also where it does not enter the total (`efficiency_counts`).
+    `used` and `unseen` count ids. After a hard failure the parts are 0 and `hard_failure` names its kind.
     """
 
-    task: Fraction
-    efficiency: Fraction
-    hallucination: Fraction
-    total: Fraction
+    total: float
     success: bool
-    hard_failure: bool = False
+    task: float
+    efficiency: float
+    efficiency_counts: bool
+    hallucination: float
+    turns: int
+    turn_budget: int
+    exempt_turns: int
+    effective_turns: int
+    used: int
+    unseen: int
+    hard_failure: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return asdict(self)
 
 
-HARD_FAILURE = Reward(Fraction(-1), Fraction(0), Fraction(0), Fraction(-1), success=False, hard_failure=True)
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Turns of an episode: all, the budget, and those that cost nothing.
 
-
-def compose(task: Number, efficiency: Number, hallucination: Number, *, success: bool) -> Reward:
-    """The reward of an episode that ended without a hard failure.
-
-    Efficiency counts only when the task score is at least 0: a quick wrong answer must not beat an honest
-    attempt. So the worst legal end is -0.85.
+    Exempt are the first clarification of a fact, a confirmation that was needed, and a customer's change of
+    mind; who counts them charges repeats.
 
     Raises:
-        UsageError: a part is not a finite number (code `not_a_number`) or out of range (`out_of_range`).
+        UsageError: `score_bad_count` unless all >= 1, budget >= 1 and exempt >= 0.
     """
-    parts = (
-        within(task, "task score"),
-        within(efficiency, "efficiency"),
-        within(hallucination, "hallucination", -1, 0),
+
+    all: int
+    budget: int
+    exempt: int = 0
+
+    def __post_init__(self) -> None:
+        count(self.all, "turns", 1)
+        count(self.budget, "turn budget", 1)
+        count(self.exempt, "exempt turns")
+
+    @property
+    def effective(self) -> int:
+        """Turns that are charged, at least 1."""
+        return max(1, self.all - self.exempt)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedIds:
+    """Product ids that the agent used, by where: the final list as it stands, carts and exchanges."""
+
+    recommended: Sequence[str] = ()
+    carted: Collection[str] = ()
+    exchanged: Collection[str] = ()
+
+    def listed(self) -> list[str]:
+        """Recommended ids as often as listed; the others once, so that adding again dilutes nothing."""
+        return [*self.recommended, *sorted(set(self.carted)), *sorted(set(self.exchanged))]
+
+
+def efficiency(turns: Turns) -> Fraction:
+    """Published: clip(1 - 2·(effective - 1) / (budget - 1)); for a budget of 1: 1 for one turn, else -1."""
+    if turns.budget == 1:
+        return Fraction(1 if turns.effective == 1 else -1)
+    return clip(1 - Fraction(2 * (turns.effective - 1), turns.budget - 1))
+
+
+def hallucination(used: Sequence[str], seen: Collection[str]) -> Fraction:
+    """Published: minus the share of used ids that were not seen; 0 for none.
+
+    Changes: ids in carts and exchanges are used too (`UsedIds`), and `seen` holds what search, history,
+    orders or the customer brought up, not what the agent named first.
+    """
+    unseen = sum(name not in seen for name in used)
+    return Fraction(-unseen, len(used)) if used else Fraction(0)
+
+
+def compose(task: Number, efficiency_part: Number, hallucination_part: Number) -> float:
+    """Total reward in [-0.85, 0.90]: 0.75·task + 0.15·efficiency + 0.10·hallucination.
+
+    Published weights. Change: efficiency counts only when the task score is at least 0; published, an
+    instant wrong answer (-0.60) pays more than an honest failed attempt (-0.90). Parts outside their ranges
+    are clipped.
+
+    Raises:
+        UsageError: `score_not_finite` or `score_not_a_number`.
+    """
+    done = clip(exact(task, "task"))
+    quick = clip(exact(efficiency_part, "efficiency"))
+    false = min(Fraction(0), clip(exact(hallucination_part, "hallucination")))
+    total = TASK_WEIGHT * done + HALLUCINATION_WEIGHT * false
+    return float(total + EFFICIENCY_WEIGHT * quick if done >= 0 else total)
+
+
+def reward_episode(score: TaskScore, turns: Turns, used: UsedIds, seen: Collection[str]) -> EpisodeReward:
+    """Reward of an episode that ended within the rules.
+
+    Args:
+        score: Task score and success.
+        turns: Turns and budget.
+        used: Ids that the agent used.
+        seen: Ids that were brought up by a legitimate source.
+
+    Raises:
+        UsageError: `score_not_finite` or `score_not_a_number` for a score that is none.
+    """
+    names = used.listed()
+    quick, false = efficiency(turns), hallucination(names, seen)
+    task = clip(exact(score.score, "task"))
+    return EpisodeReward(
+        total=compose(task, quick, false),
+        success=score.success,
+        task=float(task),
+        efficiency=float(quick),
+        efficiency_counts=task >= 0,
+        hallucination=float(false),
+        turns=turns.all,
+        turn_budget=turns.budget,
+        exempt_turns=turns.exempt,
+        effective_turns=turns.effective,
+        used=len(names),
+        unseen=sum(name not in seen for name in names),
     )
-    counted = parts[1] if parts[0] >= 0 else Fraction(0)
-    total = TASK_WEIGHT * parts[0] + EFFICIENCY_WEIGHT * counted + HALLUCINATION_WEIGHT * parts[2]
-    return Reward(*parts, total=clip(total), success=success)
 
 
-def efficiency(turns: int, turn_budget: int, exempt: int = 0) -> Fraction:
-    """How few turns the episode took: 1 for one effective turn, -1 for the whole budget.
+def reward_hard_failure(kind: str, turns: Turns) -> EpisodeReward:
+    """Reward -1 without success, the published rule; every part is 0.
 
     Args:
-        turns: Agent turns, 1 or more.
-        turn_budget: Most turns of the episode, 1 or more.
-        exempt: Turns that the customer caused (`exempt_turns`); they never push the count below one.
+        kind: One of `HARD_FAILURES`.
+        turns: Turns until the failure.
 
     Raises:
-        UsageError: counts that cannot be (code `bad_turns`).
+        UsageError: `score_unknown_failure` for another kind.
     """
-    if turns < 1 or turn_budget < 1 or exempt < 0:
+    if kind not in HARD_FAILURES:
         raise UsageError(
-            f"turns: expected turns >= 1, budget >= 1, exempt >= 0, found {turns}, {turn_budget}, {exempt}",
-            code="bad_turns",
+            f"Expected a hard failure of {', '.join(HARD_FAILURES)}, found {kind!r}; name one of them",
+            code="score_unknown_failure",
         )
-    effective = max(1, turns - exempt)
-    if turn_budget == 1:
-        return Fraction(1 if effective == 1 else -1)
-    return clip(1 - Fraction(2 * (effective - 1), turn_budget - 1))
-
-
-def exempt_turns(acts: Iterable[tuple[str, str]]) -> int:
-    """Turns that cost nothing: the first clarification or confirmation of a fact, the customer's own switch.
-
-    Args:
-        acts: Of each turn, the customer's act and the fact (or part of a journey) that it is about. Only
-            facts of the goal belong here: a question about anything else gets no clarification.
-    """
-    return len({(act, about) for act, about in acts if act in FREE_ACTS})
-
-
-def seen_ids(shown: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Product ids that count as seen.
-
-    Args:
-        shown: Source and product id, such as ("catalog.search", id); the source is a tool or "user".
-    """
-    return frozenset(product for source, product in shown if source in SEEN_SOURCES)
-
-
-def hallucination(used: Sequence[str], seen: Set[str]) -> Fraction:
-    """Minus the share of `used` that was never seen; 0 for an empty list.
-
-    Args:
-        used: Product ids that the agent recommended, put in the cart or took in an exchange; each entry
-            counts, also a repeated one.
-        seen: Result of `seen_ids`.
-    """
-    if not used:
-        return Fraction(0)
-    return -Fraction(sum(product not in seen for product in used), len(used))
+    return EpisodeReward(
+        total=-1.0,
+        success=False,
+        task=0.0,
+        efficiency=0.0,
+        efficiency_counts=False,
+        hallucination=0.0,
+        turns=turns.all,
+        turn_budget=turns.budget,
+        exempt_turns=turns.exempt,
+        effective_turns=turns.effective,
+        used=0,
+        unseen=0,
+        hard_failure=kind,
+    )

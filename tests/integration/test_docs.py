@@ -6,6 +6,7 @@ import io
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from shopsim_env.cli import build_parser
 from shopsim_env.client.faults import _CLASSES
 from shopsim_env.contamination import MEANINGS
 from shopsim_env.release import layout, manifest
+from shopsim_env.rlve.difficulty import Axes, TaskAxes
+from shopsim_env.rlve.environments import COLLECTIONS, ENVIRONMENTS
 from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import STATUSES
 from shopsim_env.shop.feedback import REASONS
@@ -65,17 +68,21 @@ def commands(path: Path, program: str) -> list[list[str]]:
     return found
 
 
-def subcommands() -> dict[str, argparse.ArgumentParser]:
-    actions = build_parser()._actions
-    return next(dict(item.choices) for item in actions if isinstance(item, argparse._SubParsersAction))
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    groups = (item for item in parser._actions if isinstance(item, argparse._SubParsersAction))
+    return next((dict(item.choices) for item in groups), {})
 
 
-def options_of(parser: argparse.ArgumentParser, words: list[str]) -> set[str]:
-    """Options of a command, or of the command below it that the words name."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction) and words and words[0] in action.choices:
-            return options_of(action.choices[words[0]], words[1:])
-    return {option for action in parser._actions for option in action.option_strings}
+def parser_of(words: list[str]) -> argparse.ArgumentParser:
+    """The parser of a command; of the group where prose names no command of it."""
+    parser = build_parser()
+    for word in words:
+        known = subcommands(parser)
+        if not known or word.startswith("-"):
+            break
+        assert word in known, words
+        parser = known[word]
+    return parser
 
 
 def named(page: str, section: str = "") -> set[str]:
@@ -100,10 +107,8 @@ def test_python_blocks_run_in_order(path: Path, tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
 def test_shopsim_commands_exist_with_their_options(path: Path) -> None:
-    known = subcommands()
     for words in commands(path, "shopsim"):
-        assert words[0] in known, words
-        options = options_of(known[words[0]], words[1:])
+        options = {option for action in parser_of(words)._actions for option in action.option_strings}
         # Prose leaves arguments out (`shopsim build`), so only names of options are compared there.
         used = {word.partition("=")[0] for word in words if word.startswith("--")}
         assert used <= options, words
@@ -246,6 +251,15 @@ def test_client_page_names_every_own_code_and_exception() -> None:
     codes = set(raised_codes(*(str(path.relative_to(ROOT)) for path in folder.glob("*.py"))))
     assert {"unsettled", "bad_answer"} <= codes <= named("client.md")
     assert {error.__name__ for error in _CLASSES.values()} - {"UnknownTaskError"} <= named("client.md")
+
+
+def test_rlve_page_names_every_code_axis_environment_and_collection() -> None:
+    words = named("rlve.md")
+    folder = "shopsim_env/rlve"
+    codes = set(raised_codes(f"{folder}/difficulty.py", f"{folder}/environments.py"))
+    assert {"bad_difficulty", "unknown_collection"} <= codes <= words
+    assert {item.name for kind in (Axes, TaskAxes) for item in fields(kind)} <= words
+    assert {*ENVIRONMENTS, *COLLECTIONS} <= words
 
 
 def test_reward_page_names_every_price_code() -> None:

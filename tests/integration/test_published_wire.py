@@ -10,7 +10,7 @@ from servers import ADMIN, ServerProcess
 
 from shopsim_env import ShopEnv, load_release
 
-EPISODES = 20
+EPISODES = 200
 
 
 @pytest.fixture(scope="module")

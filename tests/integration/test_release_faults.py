@@ -19,6 +19,7 @@ from shopsim_env.errors import ReleaseError, SearchIndexError, ShopSimError
 from shopsim_env.release import load_release
 from shopsim_env.release.manifest import manifest_bytes
 from shopsim_env.release.verify import receipt_path
+from shopsim_env.rlve.facts import World
 
 MANIFEST = "manifest.json"
 FLIPS = 8
@@ -174,6 +175,13 @@ def raise_array_version(root: Path) -> str:
     return "arrays.bin"
 
 
+def raise_world_version(root: Path) -> str:
+    with closing(sqlite3.connect(root / "rlve.sqlite")) as connection, connection:
+        connection.execute("UPDATE world SET payload = replace(payload, 'rlve-v1', 'rlve-v2')")
+    mend(root, "rlve.sqlite")
+    return "rlve.sqlite"
+
+
 def raise_component(root: Path, name: str) -> str:
     payload = json.loads((root / MANIFEST).read_text())
     payload["components"][name] += "1"
@@ -219,6 +227,30 @@ def test_a_raised_version_with_mended_hashes_is_refused(
     with pytest.raises((ReleaseError, SearchIndexError), match=re.escape(named)) as caught:
         load_release(tmp_path / "copy", verify=verify)
     assert caught.value.code in codes
+
+
+def test_a_raised_version_of_the_world_facts_is_refused(copy: Path, tmp_path: Path) -> None:
+    """By a full verification, and by whoever reads them: an episode of the Shop needs none."""
+    shutil.copytree(copy, tmp_path / "copy")
+    named = raise_world_version(tmp_path / "copy")
+    with pytest.raises(ReleaseError, match=re.escape(named)) as caught:
+        load_release(tmp_path / "copy", verify="full")
+    assert caught.value.code == "content_mismatch"
+    with load_release(tmp_path / "copy") as release, pytest.raises(ReleaseError, match="rlve-v2") as caught:
+        World.of(release)
+    assert caught.value.code == "world_mismatch"
+
+
+def test_a_release_of_the_version_before_is_refused_by_its_version(copy: Path, tmp_path: Path) -> None:
+    """It had no world facts; the refusal speaks of the version, not of the file."""
+    shutil.copytree(copy, tmp_path / "copy")
+    (tmp_path / "copy" / "rlve.sqlite").unlink()
+    payload = json.loads((copy / MANIFEST).read_text()) | {"schema_version": "shopsim-release-v2"}
+    del payload["files"]["rlve.sqlite"]
+    (tmp_path / "copy" / MANIFEST).write_bytes(manifest_bytes(payload))
+    with pytest.raises(ReleaseError, match="shopsim-release-v2") as caught:
+        load_release(tmp_path / "copy")
+    assert caught.value.code == "version_mismatch"
 
 
 def test_the_document_has_this_table() -> None:

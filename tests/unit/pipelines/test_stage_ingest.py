@@ -262,6 +262,9 @@ def test_elements_must_be_objects(tmp_path: Path, element: Any, found: str) -> N
     assert f"expected a product object, found {found}" in str(error)
 
 
+_WHOLE = "a whole number from 0 to 1000000000"
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "expected", "found"),
     [
@@ -300,6 +303,18 @@ def test_elements_must_be_objects(tmp_path: Path, element: Any, found: str) -> N
         ),
         ({"user_persona": "U1"}, "user_persona", "an object", "a string"),
         ({"tag": 1}, "tag", "a string", "the number 1"),
+        ({"shop_facts": []}, "shop_facts", "an object", "a list"),
+        ({"shop_facts": {"rating": 5.5}}, "shop_facts.rating", "a number from 1 to 5", "the number 5.5"),
+        ({"shop_facts": {"rating": "5"}}, "shop_facts.rating", "a number from 1 to 5", "a string"),
+        ({"shop_facts": {"stock": True}}, "shop_facts.stock", _WHOLE, "the boolean true"),
+        ({"shop_facts": {"stock": 1.5}}, "shop_facts.stock", _WHOLE, "the number 1.5"),
+        ({"shop_facts": {"stock": -1}}, "shop_facts.stock", _WHOLE, "the number -1"),
+        (
+            {"shop_facts": {"instruction": "x"}},
+            "shop_facts.instruction",
+            "one of rating, rating_count, ship_days, stock",
+            "a string",
+        ),
     ],
 )  # fmt: skip
 def test_wrong_types_name_the_dotted_field(

@@ -7,7 +7,8 @@ import pytest
 from shop_world import SmallRelease, shop_release
 
 from shopsim_env.cli import main
-from shopsim_env.commands.floors import AGENTS, Outcome, play_baseline, play_floors, wilson
+from shopsim_env.commands.floors import AGENTS, Outcome, play_baseline, play_floors
+from shopsim_env.intervals import wilson
 from shopsim_env.shop.env import ShopEnv
 
 NAMES = ("no-op", "random", "first-result", "cheapest-result", "persona-keywords", "gold-title")

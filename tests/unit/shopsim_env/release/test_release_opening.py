@@ -278,6 +278,12 @@ def forge(root: Path, name: str, statement: str) -> None:
         ("tasks.sqlite", "UPDATE task SET instruction_simple = '便宜' WHERE task_id = 0", "tasks"),
         ("private/goals.sqlite", "UPDATE goal SET options = '[]'", "goals"),
         ("catalog.sqlite", "UPDATE title_noun SET nouns = '[]'", "title_nouns"),
+        ("rlve.sqlite", "UPDATE fact SET stock = stock + 1 WHERE id = 1", "world_facts"),
+        ("rlve.sqlite", "DELETE FROM attribute WHERE id = 1", "world_attributes"),
+        ("rlve.sqlite", "UPDATE category SET families = '[]'", "world_categories"),
+        ("rlve.sqlite", "UPDATE family SET kind = 'odd'", "world_families"),
+        ("rlve.sqlite", "DELETE FROM family_value WHERE value = 1", "world_family_values"),
+        ("rlve.sqlite", "UPDATE world SET payload = '{}'", "world_manifest"),
     ],
 )
 def test_rows_changed_together_with_hashes_still_break_the_id(

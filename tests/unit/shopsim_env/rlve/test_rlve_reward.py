@@ -1,132 +1,192 @@
-"""The total of an episode: published examples, bounds, free turns, seen ids."""
+"""Composition of the reward; values by hand and from the published episodes."""
 
-import math
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.reward import (
-    HARD_FAILURE,
+    HARD_FAILURES,
+    Turns,
+    UsedIds,
     compose,
     efficiency,
-    exempt_turns,
     hallucination,
-    seen_ids,
+    reward_episode,
+    reward_hard_failure,
 )
+from shopsim_env.rlve.scores.common import TaskScore
+from shopsim_env.rlve.scores.goods import CartLine, score_cart
+
+RIGHT, WRONG = TaskScore(1.0, True), TaskScore(-1.0, False)
 
 
 @pytest.mark.parametrize(
-    ("turns", "budget", "exempt", "wanted"),
+    ("turns", "expected", "effective"),
     [
-        (3, 4, 0, Fraction(-1, 3)),
-        (3, 4, 1, Fraction(1, 3)),
-        (8, 8, 2, Fraction(-3, 7)),
-        (3, 6, 0, Fraction(1, 5)),
-        (3, 4, 9, 1),
-        (1, 1, 0, 1),
-        (2, 1, 0, -1),
-        (9, 9, 0, -1),
-        (20, 9, 0, -1),
+        (Turns(3, 4), Fraction(-1, 3), 3),
+        (Turns(3, 4, 1), Fraction(1, 3), 2),
+        (Turns(8, 8, 2), Fraction(-3, 7), 6),
+        (Turns(3, 6), Fraction(1, 5), 3),
+        (Turns(3, 4, 9), Fraction(1), 1),
+        (Turns(1, 1), Fraction(1), 1),
+        (Turns(2, 1), Fraction(-1), 2),
+        (Turns(2, 1, 1), Fraction(1), 1),
+        (Turns(9, 9), Fraction(-1), 9),
+        (Turns(20, 9), Fraction(-1), 20),
     ],
 )
-def test_efficiency(turns: int, budget: int, exempt: int, wanted: Fraction) -> None:
-    assert efficiency(turns, budget, exempt) == wanted
+def test_efficiency_by_hand(turns: Turns, expected: Fraction, effective: int) -> None:
+    assert (efficiency(turns), turns.effective) == (expected, effective)
 
 
-@pytest.mark.parametrize("counts", [(0, 4, 0), (1, 0, 0), (1, 4, -1)])
-def test_turn_counts_that_cannot_be_are_refused(counts: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("numbers", [(0, 4), (3, 0), (3, 4, -1), (True, 4), (3, 2.5)])
+def test_turns_are_counts(numbers: tuple[int, ...]) -> None:
     with pytest.raises(UsageError) as caught:
-        efficiency(*counts)
-    assert caught.value.code == "bad_turns"
-
-
-def test_published_examples() -> None:
-    easy = compose(1, efficiency(3, 4, 1), 0, success=True)
-    assert easy.total == Fraction(4, 5)
-    hard = compose(0, efficiency(8, 8, 2), 0, success=False)
-    assert hard.total == Fraction(-9, 140)
-    assert round(float(hard.total), 3) == -0.064
-    assert compose(1, efficiency(3, 6), 0, success=True).total == Fraction(78, 100)
+        Turns(*numbers)
+    assert caught.value.code == "score_bad_count"
 
 
 @pytest.mark.parametrize(
-    ("parts", "total"),
+    ("used", "seen", "expected"),
     [
-        ((1, 1, 0), "0.9"),
-        ((-1, -1, -1), "-0.85"),
-        ((-1, 1, 0), "-0.75"),  # a quick wrong answer gains nothing
-        ((-1, -1, 0), "-0.75"),
-        ((1, 1, -1), "0.8"),
-        ((0, 1, 0), "0.15"),
-        ((0, -1, 0), "-0.15"),
-    ],
-)
-def test_totals(parts: tuple[int, int, int], total: str) -> None:
-    assert compose(*parts, success=False).total == Fraction(total)
-
-
-def test_success_is_a_flag_of_its_own() -> None:
-    assert compose(1, 1, 0, success=False).success is False
-    assert compose(-1, 1, 0, success=True).success is True
-
-
-def test_a_hard_failure_reports_no_other_part() -> None:
-    assert (HARD_FAILURE.total, HARD_FAILURE.efficiency, HARD_FAILURE.hallucination) == (-1, 0, 0)
-    assert HARD_FAILURE.hard_failure
-    assert not HARD_FAILURE.success
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "1", None])
-def test_what_is_no_number_is_refused(value: Any) -> None:
-    for parts in ((value, 0, 0), (0, value, 0), (0, 0, value)):
-        with pytest.raises(UsageError) as caught:
-            compose(*parts, success=False)
-        assert caught.value.code == "not_a_number"
-
-
-@pytest.mark.parametrize("parts", [(1.01, 0, 0), (0, -1.01, 0), (0, 0, 0.01), (0, 0, -1.01)])
-def test_parts_out_of_range_are_refused(parts: tuple[float, float, float]) -> None:
-    with pytest.raises(UsageError) as caught:
-        compose(*parts, success=False)
-    assert caught.value.code == "out_of_range"
-
-
-def test_free_turns_are_free_once_for_each_fact() -> None:
-    assert exempt_turns([("clarify", "brand")] * 8) == 1
-    assert exempt_turns([("clarify", "brand"), ("clarify", "size"), ("confirm", "size")]) == 3
-    assert exempt_turns([("switch", "part 2"), ("switch", "part 2")]) == 1
-    assert exempt_turns([("correct", "size"), ("continue", ""), ("elaborate", "size")]) == 0
-
-
-def test_asking_the_same_eight_times_gains_nothing() -> None:
-    turns = 9
-    assert efficiency(turns, 9, exempt_turns([("clarify", "order")] * 8)) == Fraction(-3, 4)
-
-
-@pytest.mark.parametrize(
-    ("used", "seen", "wanted"),
-    [
-        (["a", "b"], {"a", "b", "c"}, 0),
-        (["x"], set(), -1),
-        ([], {"a"}, 0),
-        (["a", "b"], set(), -1),
+        (["a", "b"], {"a", "b", "c"}, Fraction(0)),
+        (["x"], set(), Fraction(-1)),
+        ([], {"a"}, Fraction(0)),
+        (["a", "b"], set(), Fraction(-1)),
         (["a", "a", "b"], {"a"}, Fraction(-1, 3)),
     ],
 )
-def test_hallucination(used: list[str], seen: set[str], wanted: Fraction) -> None:
-    assert hallucination(used, seen) == wanted
+def test_hallucination_by_hand(used: list[str], seen: set[str], expected: Fraction) -> None:
+    assert hallucination(used, seen) == expected
 
 
-@pytest.mark.parametrize("source", ["catalog.search", "user.get_visit_history", "order.list", "user"])
-def test_shown_ids_are_seen(source: str) -> None:
-    assert seen_ids([(source, "a")]) == {"a"}
+def test_ids_in_carts_and_exchanges_need_a_source_too() -> None:
+    used = UsedIds(["a"], carted=["x", "x"], exchanged=["y"])
+    assert used.listed() == ["a", "x", "y"]
+    reward = reward_episode(RIGHT, Turns(1, 4), used, {"a", "y"})
+    assert (reward.used, reward.unseen) == (3, 1)
+    assert reward.hallucination == float(Fraction(-1, 3))
+    assert reward.total == float(Fraction(9, 10) - Fraction(1, 30))
+
+
+def test_adding_a_seen_product_again_dilutes_nothing() -> None:
+    reward = reward_episode(RIGHT, Turns(1, 4), UsedIds(carted=["x"] + ["a"] * 9), {"a"})
+    assert reward.hallucination == -0.5
 
 
 @pytest.mark.parametrize(
-    "source", ["catalog.get_product", "catalog.rerank", "catalog.get_variants", "cart.add"]
+    ("task", "quick", "false", "total"),
+    [
+        (1, 1, 0, 0.9),
+        (1, 1, -1, 0.8),
+        (0, 1, 0, 0.15),
+        (0, -1, -1, -0.25),
+        (-1, -1, -1, -0.85),
+        (-1, -1, 0, -0.75),
+        (-1, 1, 0, -0.75),
+        (5, 9, 3, 0.9),
+        (-5, 0, -7, -0.85),
+    ],
 )
-def test_guessed_ids_are_not_seen(source: str) -> None:
-    assert seen_ids([(source, "a")]) == set()
-    assert seen_ids([(source, "a"), ("catalog.search", "a")]) == {"a"}
+def test_composition_by_hand(task: float, quick: float, false: float, total: float) -> None:
+    assert compose(task, quick, false) == total
+
+
+def test_the_published_easy_episode_totals_80_hundredths() -> None:
+    score = score_cart([CartLine("keypad", None, 1)], {("keypad", None): 1})
+    reward = reward_episode(score, Turns(3, 4, 1), UsedIds(carted=["keypad"]), {"keypad"})
+    assert (reward.total, reward.success, reward.effective_turns) == (0.8, True, 2)
+    assert reward.efficiency == 1 / 3
+
+
+def test_the_published_hard_episode_has_task_0_and_totals_minus_64_thousandths() -> None:
+    lines = [
+        CartLine("charger", "100W", 1),
+        CartLine("fryer", "bamboo", 1),
+        CartLine("tops", "XL", 3),
+        CartLine("tops", "XS", 2),
+    ]
+    wanted: dict[tuple[str, str | None], int] = {
+        ("charger", "100W"): 1,
+        ("fryer", "charcoal"): 1,
+        ("tops", "XS"): 3,
+    }
+    score = score_cart(lines, wanted)
+    reward = reward_episode(score, Turns(8, 8, 2), UsedIds(), set())
+    assert reward.task == 0
+    assert not reward.success
+    assert reward.efficiency_counts
+    assert reward.total == float(Fraction(-9, 140))  # 0.15 · -3/7 = -0.0642857
+    assert round(reward.total, 3) == -0.064
+
+
+def test_the_published_episode_of_level_4_totals_78_hundredths_by_its_formula() -> None:
+    assert reward_episode(RIGHT, Turns(3, 6), UsedIds(), set()).total == 0.78
+
+
+def test_quitting_does_not_pay() -> None:
+    quit_at_once = reward_episode(WRONG, Turns(1, 8), UsedIds(), set())
+    failed_honestly = reward_episode(WRONG, Turns(8, 8), UsedIds(["a"]), {"a"})
+    assert quit_at_once.total == failed_honestly.total == -0.75
+    assert not quit_at_once.efficiency_counts
+    assert quit_at_once.efficiency == 1
+
+
+def test_the_worst_legal_end_is_better_than_a_hard_failure() -> None:
+    worst = reward_episode(WRONG, Turns(8, 8), UsedIds(["x"]), set())
+    assert worst.total == -0.85
+    for kind in HARD_FAILURES:
+        failed = reward_hard_failure(kind, Turns(2, 8, 1))
+        assert (failed.total, failed.success, failed.hard_failure) == (-1.0, False, kind)
+        assert (failed.task, failed.efficiency, failed.hallucination) == (0, 0, 0)
+        assert (failed.turns, failed.turn_budget, failed.exempt_turns, failed.effective_turns) == (2, 8, 1, 1)
+
+
+def test_an_unknown_hard_failure_is_refused() -> None:
+    with pytest.raises(UsageError, match="format, tool, safety") as caught:
+        reward_hard_failure("slow", Turns(1, 1))
+    assert caught.value.code == "score_unknown_failure"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
+    for parts in ((value, 0, 0), (0, value, 0), (0, 0, value)):
+        with pytest.raises(UsageError) as caught:
+            compose(*parts)
+        assert caught.value.code == "score_not_finite"
+    with pytest.raises(UsageError):
+        reward_episode(TaskScore(value, False), Turns(1, 1), UsedIds(), set())
+
+
+@pytest.mark.parametrize("value", [True, "1", None])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(UsageError) as caught:
+        compose(value, 0, 0)  # type: ignore[arg-type]
+    assert caught.value.code == "score_not_a_number"
+
+
+def test_the_result_is_frozen_and_has_a_json_form() -> None:
+    reward = reward_episode(RIGHT, Turns(1, 4), UsedIds(), set())
+    with pytest.raises(FrozenInstanceError):
+        reward.total = 1.0  # type: ignore[misc]
+    assert reward.as_dict()["total"] == 0.9
+    assert reward.as_dict()["hard_failure"] is None
+
+
+FINITE = st.floats(-3, 3)
+
+
+@given(FINITE, FINITE, FINITE)
+def test_the_total_stays_in_its_range(task: float, quick: float, false: float) -> None:
+    assert -0.85 <= compose(task, quick, false) <= 0.9
+
+
+@given(st.integers(1, 40), st.integers(1, 20), st.integers(0, 40), st.floats(-1, 1))
+def test_one_more_charged_turn_never_pays(turns: int, budget: int, exempt: int, task: float) -> None:
+    now, later = Turns(turns, budget, exempt), Turns(turns + 1, budget, exempt)
+    assert -1 <= efficiency(later) <= efficiency(now) <= 1
+    assert compose(task, efficiency(later), 0) <= compose(task, efficiency(now), 0)
