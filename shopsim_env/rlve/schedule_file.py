@@ -101,16 +101,20 @@ class ScheduleFile:
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Frozen inside, thawed behind."""
-        self.freeze()
+        """Frozen inside; behind, thawed by whoever froze it, so that an inner evaluation ends no outer one."""
+        frozen_before = self._change(lambda schedule: replace(schedule, frozen=True)).frozen
         try:
             yield
         finally:
-            self.thaw()
+            if not frozen_before:
+                self.thaw()
 
-    def _change(self, change: Callable[[Schedule], Schedule]) -> None:
+    def _change(self, change: Callable[[Schedule], Schedule]) -> Schedule:
+        """Writes the changed state; returns the one before."""
         with self._locked():
-            self._write(change(self.read()))
+            before = self.read()
+            self._write(change(before))
+        return before
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

@@ -90,6 +90,20 @@ def test_an_evaluation_freezes_every_worker_and_outlives_the_process(tmp_path: P
     assert one.report(Result(1, "PD", 0, 1)) == "counted"
 
 
+def test_an_inner_evaluation_does_not_end_the_outer_one(tmp_path: Path):
+    path = tmp_path / "schedule.json"
+    one, other = shared(path), shared(path)
+    with one.evaluating():
+        with other.evaluating():
+            pass
+        assert one.report(Result(0, "PD", 0, 1)) == "frozen"
+    assert one.report(Result(0, "PD", 0, 1)) == "counted"
+    one.freeze()
+    with other.evaluating():
+        pass
+    assert one.report(Result(1, "PD", 0, 1)) == "frozen"
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
