@@ -101,7 +101,7 @@ class ScheduleFile:
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Frozen inside; behind, thawed by whoever froze it, so that an inner evaluation ends no outer one."""
+        """Frozen inside; behind, thawed by whoever froze it: an inner evaluation ends no outer one."""
         frozen_before = self._change(lambda schedule: replace(schedule, frozen=True)).frozen
         try:
             yield
