@@ -147,7 +147,9 @@ def _word_pattern(family: str) -> re.Pattern[str]:
     """Spellings, the longest first; what starts or ends with a letter or digit is a whole word there."""
     words = sorted(_spellings(family), key=lambda word: (-len(word), word))
     end = "" if family == "color" else _NO_COLOR
-    return re.compile("|".join(_bounded(word, end) for word in words))
+    # One look at the first letter instead of one at every spelling: this is where the time of the stage goes.
+    first = "".join(map(re.escape, sorted({word[0] for word in words})))
+    return re.compile(f"(?=[{first}])(?:{'|'.join(_bounded(word, end) for word in words)})")
 
 
 def _bounded(word: str, end: str) -> str:
