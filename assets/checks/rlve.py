@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from assets.checks.blocking import blocking_check
 from pipelines.resources.workspace import Workspace
@@ -41,8 +39,7 @@ _IMPOSSIBLE = {
 @blocking_check("rlve_world")
 def world_follows_from_products(work: Workspace) -> Iterator[str]:
     """A second build from the catalogue gives the same rows: nothing missing, added or altered."""
-    with TemporaryDirectory(dir=work.store.root, prefix=".world-") as folder:
-        again = Path(folder) / "again.sqlite"
+    with work.store.scratch("again.rlve.sqlite") as again:
         build_world(work.store.path("search_index"), again)
         yield from differences(again, work.store.path("rlve_world"))
 

@@ -6,7 +6,8 @@ check passed for which bytes; the release stage takes nothing that lacks a recei
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -72,19 +73,29 @@ class ArtifactStore:
         self.root.mkdir(parents=True, exist_ok=True)
         inputs = {parent: self.describe(parent).sha256 for parent in sorted(parents)}
         final = self.root / filename
-        temporary = self.root / f".{filename}.{os.getpid()}.building"
-        # A killed process of the same number may have left one (containers count from 1 again).
-        temporary.unlink(missing_ok=True)
-        try:
+        with self.scratch(filename) as temporary:
             writer(temporary)
             digest, size = sha256_file(temporary), temporary.stat().st_size
             _sync(temporary)
             temporary.replace(final)
-        finally:
-            temporary.unlink(missing_ok=True)
         artifact = Artifact(asset, final, digest, size, code_version, dict(self._reads.settings), inputs)
         write_json(self._sidecar(asset), {**asdict(artifact), "path": filename})
         return artifact
+
+    @contextmanager
+    def scratch(self, name: str) -> Iterator[Path]:
+        """A hidden path below the root for one file, which is removed at the end.
+
+        Its name holds the number of this process: what a killed one leaves is found by `remove_debris`.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        path = self.root / f".{name}.{os.getpid()}.building"
+        # A killed process of the same number may have left one (containers count from 1 again).
+        path.unlink(missing_ok=True)
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
 
     def describe(self, asset: str) -> Artifact:
         """What was written for `asset`, without reading the file itself.

@@ -2,12 +2,16 @@
 
 import hashlib
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pipelines.errors import ArtifactError
 from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.debris import remove_debris
 from pipelines.resources.reads import Reads
 
 CODE = {"a": "1", "b": "1"}
@@ -154,3 +158,24 @@ def test_damaged_receipts_vouch_for_nothing(store: ArtifactStore, data: bytes) -
         store.require_checks({"a": ["holds"]}, CODE)
     store.record_check("a", "holds", sha256)
     store.require_checks({"a": ["holds"]}, CODE)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pipelines.resources.artifact_store import ArtifactStore
+with ArtifactStore(Path(sys.argv[1])).scratch("again.sqlite") as path:
+    path.write_bytes(b"half")
+    Path(f"{path}-journal").write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_scratch_files_of_a_killed_process_are_debris(tmp_path: Path) -> None:
+    died = subprocess.run([sys.executable, "-c", KILLED, tmp_path], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert len(remove_debris(tmp_path, tmp_path / "releases")) == 2
+    with ArtifactStore(tmp_path).scratch("again.sqlite") as mine:
+        mine.write_bytes(b"whole")
+        assert list(tmp_path.iterdir()) == [mine]
+    assert list(tmp_path.iterdir()) == []
