@@ -34,7 +34,7 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     yield from figure_lines(report.published)
     if report.ok and report.release is None:
         yield "index and baseline rebuilt from the artifacts at hand; no release was published"
-        yield "publish them: shopsim build (without --index-only)"
+        yield "publish them: the same command without --index-only"
     elif report.ok:
         yield f"release {report.release_id}"
         yield f"        {_shown(report.release)}"

@@ -116,7 +116,7 @@ def publish_release(
         root: Folder of the data set's releases; the release goes to `root/ID-MANIFEST` and the link
             `root/current` is moved to it.
         out: Exact folder instead, without a link.
-        force: Allow `out` to replace another release.
+        force: Allow `out` to replace another release; a damaged copy of this very one is always replaced.
         confirm: Called when the release is staged and verified, before it is put in place; raises to stop.
 
     Raises:
@@ -134,7 +134,8 @@ def publish_release(
         final = out or root / f"{report.id[:16]}-{report.manifest_sha256[:8]}"
         if confirm is not None:
             confirm()
-        _put_in_place(staging, final, report.manifest_sha256, force)
+        # A folder under `root` is named by its manifest: another one there is a damaged copy.
+        _put_in_place(staging, final, report.manifest_sha256, force or out is None)
         if out is None:
             _point_current(root, final.name)
     finally:
@@ -211,22 +212,25 @@ def is_intact(root: Path, folder: str, manifest_sha256: str) -> bool:
     if not current.is_symlink() or current.readlink() != Path(folder):
         return False
     manifest = root / folder / layout.MANIFEST
-    if not manifest.is_file() or sha256_file(manifest) != manifest_sha256:
-        return False
-    try:
-        verify_files(root / folder, read_manifest(root / folder))
-    except ReleaseError:
-        return False
-    return True
+    whole = manifest.is_file() and sha256_file(manifest) == manifest_sha256
+    return whole and _verifies(root / folder)
 
 
 def _put_in_place(staging: Path, final: Path, manifest_sha256: str, force: bool) -> None:
-    """Renames the staged folder to its place; the same release already there is left alone."""
+    """Renames the staged folder to its place; the same release already there stays unless it is damaged."""
     present = final / layout.MANIFEST
-    if present.is_file() and sha256_file(present) == manifest_sha256:
-        verify_files(final, read_manifest(final))
-        return
-    put_in_place(staging, final, force=force)
+    same = present.is_file() and sha256_file(present) == manifest_sha256
+    if not (same and _verifies(final)):
+        # What replaces a damaged copy has its manifest and whole files, so nothing of value is lost.
+        put_in_place(staging, final, force=force or same)
+
+
+def _verifies(folder: Path) -> bool:
+    try:
+        verify_files(folder, read_manifest(folder))
+    except ReleaseError:
+        return False
+    return True
 
 
 def _point_current(root: Path, name: str) -> None:

@@ -82,8 +82,15 @@ class TaskTable(Mapping[int, Task]):
     def _why_absent(self, task_id: int) -> str:
         row = self._one("SELECT reason FROM inactive_task", task_id)
         if row is None:
-            return f"task {task_id} is not in this release; `release.tasks` lists the ids"
+            return (
+                f"task {task_id} is not in this release; `release.tasks`, or GET /v1/tasks of a server, "
+                f"lists its {self._span()}"
+            )
         return f"task {task_id} is not active in this release: {row[0]}"
+
+    def _span(self) -> str:
+        count, first, last = self._database.rows("SELECT count(*), min(task_id), max(task_id) FROM task")[0]
+        return f"{count} tasks, {first} to {last}" if count else "tasks: none"
 
     def _one(self, select: str, task_id: int) -> tuple[Any, ...] | None:
         rows = self._database.rows(f"{select} WHERE task_id = ?", (task_id,))

@@ -31,7 +31,7 @@ def check_replaceable(final: Path, *, force: bool) -> None:
     if final.is_symlink() or not is_release_folder(final):
         raise UsageError(
             f"{final}: expected a release to replace, found something else; nothing was changed. "
-            "Give another --out.",
+            "Give another --out, or remove it.",
             code="would_overwrite",
         )
 

@@ -16,6 +16,7 @@ from places import ROOT
 from assets.release import PARENTS
 from pipelines.build import BuildReport, run_build
 from pipelines.errors import ArtifactError
+from shopsim_env.release import load_release
 
 CONFIG = """
 name = "small"
@@ -201,13 +202,28 @@ def test_a_damaged_record_stops_the_index_alone_and_names_the_file(shop: Shop) -
     assert caught.value.code == "artifact_altered"
 
 
-def test_a_damaged_release_is_no_unchanged_one(shop: Shop) -> None:
+@pytest.mark.parametrize("name", ["splits.json", "metrics.json"])
+def test_a_damaged_release_is_replaced(shop: Shop, name: str) -> None:
     current = shop.folder / "releases" / "small" / "current"
-    (current / "splits.json").write_text("{}")
+    whole = (current / name).read_bytes()
+    (current / name).write_text("{")
+    report = shop.build()
+    assert redone(report) == {"release"}
+    assert (current / name).read_bytes() == whole
+    load_release(current, verify="full").close()
+    assert [path.name for path in current.parent.iterdir() if path.is_dir() and not path.is_symlink()] == [
+        current.resolve().name
+    ]
+
+
+def test_a_release_without_its_manifest_is_not_taken_for_one(shop: Shop) -> None:
+    current = (shop.folder / "releases" / "small" / "current").resolve()
+    (current / "manifest.json").write_text("{")
     report = shop.build()
     assert not report.ok
-    assert "splits.json" in report.problems[0]
-    shutil.rmtree(current.resolve())
+    assert str(current) in report.problems[0]
+    assert "remove it" in report.problems[0]
+    shutil.rmtree(current)
     assert redone(shop.build()) == {"release"}
 
 
@@ -288,6 +304,7 @@ EDITED = """
 from pathlib import Path
 from assets._recipe import as_imported
 from pipelines.errors import ArtifactError
+from shopsim_env.release import load_release
 stage = Path("pipelines/stages/nouns.py")
 with as_imported("assets.cleaned", "title_nouns"):
     pass
