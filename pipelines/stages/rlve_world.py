@@ -28,6 +28,7 @@ from pipelines.stages.rlve_families import (
 from pipelines.stages.search_index import OnProgress, writable
 from shopsim_env.canonical import compact_json
 from shopsim_env.catalog.product import Product
+from shopsim_env.release.layout import WORLD_ROWS
 from shopsim_env.rlve.schema import CATEGORY_SEPARATOR, INDEXES_DDL, TABLES_DDL, world_manifest
 from shopsim_env.sqlite import open_readonly
 
@@ -42,14 +43,6 @@ DERIVED: Mapping[str, Callable[[str], int]] = {
     "rating_count": rlve_derived.rating_count,
     "ship_days": rlve_derived.ship_days,
     "stock": rlve_derived.stock,
-}
-TABLES = {
-    "world": "SELECT payload FROM world ORDER BY rowid",
-    "category": "SELECT * FROM category ORDER BY id",
-    "fact": "SELECT * FROM fact ORDER BY id",
-    "attribute": "SELECT * FROM attribute ORDER BY id, family, value",
-    "family": "SELECT * FROM family ORDER BY id",
-    "family_value": "SELECT * FROM family_value ORDER BY family, value",
 }
 
 
@@ -91,7 +84,7 @@ def build_world(catalog: Path, out: Path, on_progress: OnProgress | None = None)
 def differences(expected: Path, found: Path) -> Iterator[str]:
     """Rows in which two files differ, by table, number and column."""
     with closing(open_readonly(expected)) as left, closing(open_readonly(found)) as right:
-        for table, query in TABLES.items():
+        for table, query in WORLD_ROWS.items():
             wanted, present = left.execute(query), right.execute(query)
             columns = [column[0] for column in wanted.description]
             for number, rows in enumerate(zip_longest(wanted, present), 1):

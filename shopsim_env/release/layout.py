@@ -146,6 +146,16 @@ def _gzip_digest(name: str) -> Callable[[Path], str]:
     return digest
 
 
+# Table of `rlve.sqlite` -> all its rows, in the one order in which they are compared and hashed.
+WORLD_ROWS = {
+    "world": "SELECT payload FROM world ORDER BY rowid",
+    "category": "SELECT * FROM category ORDER BY id",
+    "fact": "SELECT * FROM fact ORDER BY id",
+    "attribute": "SELECT * FROM attribute ORDER BY id, family, value",
+    "family": "SELECT * FROM family ORDER BY id",
+    "family_value": "SELECT * FROM family_value ORDER BY family, value",
+}
+
 # Part of the logical content -> (file it is read from, how). Values and order, never bytes of a container
 # format, so that another SQLite or zlib gives the same release id.
 LOGICAL_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
@@ -154,15 +164,12 @@ LOGICAL_PARTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "search_manifest": (CATALOG, _query_digest(CATALOG, "SELECT payload FROM manifest")),
     "search_arrays": (SEARCH_ARRAYS, _arrays_digest),
     "title_nouns": (CATALOG, _query_digest(CATALOG, "SELECT id, nouns FROM title_noun ORDER BY id")),
-    "world_manifest": (RLVE, _query_digest(RLVE, "SELECT payload FROM world")),
-    "world_categories": (RLVE, _query_digest(RLVE, "SELECT * FROM category ORDER BY id")),
-    "world_facts": (RLVE, _query_digest(RLVE, "SELECT * FROM fact ORDER BY id")),
-    "world_attributes": (
-        RLVE,
-        _query_digest(RLVE, "SELECT * FROM attribute ORDER BY id, family, value"),
-    ),
-    "world_families": (RLVE, _query_digest(RLVE, "SELECT * FROM family ORDER BY id")),
-    "world_family_values": (RLVE, _query_digest(RLVE, "SELECT * FROM family_value ORDER BY family, value")),
+    "world_manifest": (RLVE, _query_digest(RLVE, WORLD_ROWS["world"])),
+    "world_categories": (RLVE, _query_digest(RLVE, WORLD_ROWS["category"])),
+    "world_facts": (RLVE, _query_digest(RLVE, WORLD_ROWS["fact"])),
+    "world_attributes": (RLVE, _query_digest(RLVE, WORLD_ROWS["attribute"])),
+    "world_families": (RLVE, _query_digest(RLVE, WORLD_ROWS["family"])),
+    "world_family_values": (RLVE, _query_digest(RLVE, WORLD_ROWS["family_value"])),
     "tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM task ORDER BY task_id")),
     "inactive_tasks": (TASKS, _query_digest(TASKS, "SELECT * FROM inactive_task ORDER BY task_id")),
     "splits": (SPLITS, _json_digest(SPLITS)),

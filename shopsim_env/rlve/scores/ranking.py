@@ -15,8 +15,22 @@ from shopsim_env.rlve.scores.common import Number, TaskScore, clip, count, exact
 PASS_NDCG = 0.95
 
 
+class _Wanted:
+    """What constraints are asked of; the classes below hold the values."""
+
+    __slots__ = ()
+    met: int
+    stated: int
+    in_stock: bool
+
+    @property
+    def feasible(self) -> bool:
+        """All stated constraints are met and it is in stock."""
+        return self.in_stock and self.met == self.stated
+
+
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(_Wanted):
     """A product of the catalogue as product discovery sees it.
 
     Args:
@@ -31,25 +45,15 @@ class Candidate:
     stated: int
     in_stock: bool
 
-    @property
-    def feasible(self) -> bool:
-        """All stated constraints are met and it is in stock."""
-        return self.in_stock and self.met == self.stated
-
 
 @dataclass(frozen=True, slots=True)
-class Substitute:
+class Substitute(_Wanted):
     """A product as a substitute: `tier` is its similarity to the original by public attributes, 0 lowest."""
 
     tier: int
     met: int
     stated: int
     in_stock: bool
-
-    @property
-    def feasible(self) -> bool:
-        """All constraints are met and it is in stock."""
-        return self.in_stock and self.met == self.stated
 
 
 def ndcg(gains: Sequence[float], ideal: Sequence[float], length: int) -> float:
