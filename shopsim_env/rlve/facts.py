@@ -12,7 +12,7 @@ from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import ReleaseError, UsageError
 from shopsim_env.release import layout
 from shopsim_env.release.opening import Release
-from shopsim_env.rlve.fact_model import Attribute, Category, Facts, Family, Value
+from shopsim_env.rlve.fact_model import Attribute, Category, Facts, Family, Good, Value
 from shopsim_env.rlve.schema import CATEGORY_SEPARATOR, world_manifest
 from shopsim_env.rlve.wishes import Query, Wishes, query
 from shopsim_env.sqlite import ReadOnlyDatabase
@@ -92,6 +92,28 @@ class World:
         sql = "SELECT * FROM category WHERE id BETWEEN ? AND ? AND parent = ? ORDER BY id"
         rows = self._database.rows(sql, (number + 1, last, number))
         return tuple(_category(*row) for row in rows)
+
+    def categories(self, least: int, most: int) -> tuple[int, ...]:
+        """Numbers of the categories with this many products, in and below them, both bounds included."""
+        sql = "SELECT id FROM category WHERE products BETWEEN ? AND ? ORDER BY id"
+        return tuple(row[0] for row in self._database.rows(sql, (least, most)))
+
+    def goods(self, number: int) -> list[Good]:
+        """The products of a category and below it, without their attributes, in order of their numbers."""
+        sql = (
+            "SELECT id, price_low, rating, rating_count, ship_days, stock, brand FROM fact "
+            "INDEXED BY fact_by_category WHERE category BETWEEN ? AND ? ORDER BY id"
+        )
+        return [Good(*row) for row in self._database.rows(sql, (number, self.category(number).last))]
+
+    def named_values(self, number: int) -> list[tuple[int, str, int]]:
+        """Product number, family and value for every attribute in a category and below it."""
+        sql = (
+            "SELECT a.id, a.family, a.value FROM fact f INDEXED BY fact_by_category "
+            "CROSS JOIN attribute a ON a.id = f.id WHERE f.category BETWEEN ? AND ?"
+        )
+        rows = self._database.rows(sql, (number, self.category(number).last))
+        return [(product, self._names[family].name, value) for product, family, value in rows]
 
     def matching(self, wishes: Wishes, *, limit: int) -> tuple[str, ...]:
         """Asins of products that meet all wishes, the cheapest first; those without a price come before.
