@@ -19,11 +19,11 @@ from shopsim_env.rlve.environments import environment
 from shopsim_env.rlve.envs.base import Heard, Setting, Task, ToolRecord
 from shopsim_env.rlve.envs.registry import make_task
 from shopsim_env.rlve.market import Market
-from shopsim_env.rlve.oracles.base import Sight
 from shopsim_env.rlve.overlay import Overlay
 from shopsim_env.rlve.protocol import AgentTurn, Answer, FormatFault, read_turn
 from shopsim_env.rlve.reward import EpisodeReward, Turns, reward_episode, reward_hard_failure
 from shopsim_env.rlve.safety import denied
+from shopsim_env.rlve.sight import Sight
 from shopsim_env.rlve.tools import ToolFault, check_call, run_tool
 from shopsim_env.versions import RLVE_SUITE_VERSION
 
