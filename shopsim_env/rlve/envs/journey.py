@@ -61,7 +61,8 @@ class Journey(Task):
         """Grades the part that the answer is for, the last open one if it names none; brings up the next one."""
         name = answer.env or self._open()[-1].env_id
         part = next(part for part in self._open() if part.env_id == name)
-        self._scores[name] = part.grade(answer, replace(heard, revised=False))
+        told = frozenset(id_.rpartition(":")[2] for id_ in heard.told if id_.startswith(f"{name}:"))
+        self._scores[name] = part.grade(answer, Heard(revised=False, told=told))
         self._used.append(part.used(answer))
         if self._open() or self._raised == len(self._parts):
             return None
