@@ -38,6 +38,7 @@ class Setting:
     axes: Axes
     task_axes: TaskAxes
     draws: Draws
+    difficulty: int
 
     @property
     def language(self) -> str:
@@ -76,12 +77,16 @@ class Task(ABC):
         turn_budget: Turns of the agent.
         least_turns: Turns that suffice with tools and dialogue, clarifications and a change of mind included;
             never above the budget.
+        least_charged: Of these, the turns that cost efficiency.
+        best_score: Highest task score that a play can reach.
     """
 
     env_id: str
     brief: Brief
     turn_budget: int
     least_turns: int
+    least_charged: int
+    best_score: float
 
     @abstractmethod
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
@@ -93,6 +98,29 @@ class Task(ABC):
 
     def remark(self, results: Sequence[ToolRecord]) -> Remark | None:  # noqa: ARG002
         """What the customer says of this turn's calls; nothing unless the environment watches them."""
+        return None
+
+    @property
+    def current(self) -> Brief:
+        """The brief that was brought up last and is not answered; a journey has several."""
+        return self.brief
+
+    @property
+    def open_parts(self) -> tuple[str, ...]:
+        """Environments that an answer may be for now."""
+        return (self.env_id,)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no answer is awaited any more, asked after `accept`."""
+        return True
+
+    def accept(self, answer: Answer, heard: Heard) -> Brief | None:  # noqa: ARG002
+        """Takes a final answer; gives what the customer brings up next, None when there is nothing more."""
+        return None
+
+    def interruption(self) -> Brief | None:
+        """What the customer brings up with its first reply, in the middle of what it asked for before."""
         return None
 
     @abstractmethod

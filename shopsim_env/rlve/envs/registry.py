@@ -1,0 +1,20 @@
+"""Which generator makes the goals of which environment."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from shopsim_env.rlve.envs import discovery
+from shopsim_env.rlve.envs.base import Setting, Task
+
+GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
+    "PD": discovery.make,
+}
+
+
+def make_task(env_id: str, setting: Setting) -> Task:
+    """Draws a goal of this environment.
+
+    Raises:
+        UsageError: the catalogue offers no such goal (code `no_choice`).
+    """
+    return GENERATORS[env_id](setting)
