@@ -93,9 +93,20 @@ class World:
         rows = self._database.rows(sql, (number + 1, last, number))
         return tuple(_category(*row) for row in rows)
 
+    def paths(self) -> list[tuple[int, tuple[str, ...]]]:
+        """Number and levels of every category, the root without levels first."""
+        rows = self._database.rows("SELECT id, path FROM category ORDER BY id")
+        return [(number, _levels(path)) for number, path in rows]
+
     def categories(self, least: int, most: int) -> tuple[int, ...]:
-        """Numbers of the categories with this many products, in and below them, both bounds included."""
-        sql = "SELECT id FROM category WHERE products BETWEEN ? AND ? ORDER BY id"
+        """Numbers of the categories with this many products, in and below them, both bounds included.
+
+        Of categories with the very same products, one below the other, only the lowest is given.
+        """
+        sql = (
+            "SELECT id FROM category c WHERE products BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM category b "
+            "WHERE b.id = c.id + 1 AND b.parent = c.id AND b.products = c.products) ORDER BY id"
+        )
         return tuple(row[0] for row in self._database.rows(sql, (least, most)))
 
     def goods(self, number: int) -> list[Good]:
@@ -104,7 +115,7 @@ class World:
             "SELECT id, price_low, rating, rating_count, ship_days, stock, brand FROM fact "
             "INDEXED BY fact_by_category WHERE category BETWEEN ? AND ? ORDER BY id"
         )
-        return [Good(*row) for row in self._database.rows(sql, (number, self.category(number).last))]
+        return [Good._make(row) for row in self._database.rows(sql, (number, self.category(number).last))]
 
     def named_values(self, number: int) -> list[tuple[int, str, int]]:
         """Product number, family and value for every attribute in a category and below it."""
@@ -244,5 +255,8 @@ def _asked(wishes: Wishes) -> int:
 def _category(
     number: int, path: str, parent: int | None, last: int, products: int, families: str
 ) -> Category:
-    levels = tuple(path.split(CATEGORY_SEPARATOR)) if path else ()
-    return Category(number, levels, parent, last, products, tuple(json.loads(families)))
+    return Category(number, _levels(path), parent, last, products, tuple(json.loads(families)))
+
+
+def _levels(path: str) -> tuple[str, ...]:
+    return tuple(path.split(CATEGORY_SEPARATOR)) if path else ()

@@ -42,7 +42,10 @@ class Wishes:
     price_max: int | None = None
     rating_min: int | None = None
     rating_count_min: int | None = None
+    rating_count_max: int | None = None
     ship_days_max: int | None = None
+    ship_days_min: int | None = None
+    stock_min: int | None = None
     in_stock: bool = False
     values: tuple[tuple[str, int], ...] = ()
     ranges: tuple[tuple[str, int, int], ...] = ()
@@ -65,7 +68,10 @@ _BOUNDS: Mapping[str, tuple[str, bool]] = {
     "price_max": ("price_low", False),
     "rating_min": ("rating", True),
     "rating_count_min": ("rating_count", True),
+    "rating_count_max": ("rating_count", False),
     "ship_days_max": ("ship_days", False),
+    "ship_days_min": ("ship_days", True),
+    "stock_min": ("stock", True),
 }
 
 
