@@ -134,6 +134,20 @@ class World:
         rows = self._database.rows(f"{built.sql} LIMIT ?", (*built.parameters, limit))
         return tuple(row[0] for row in rows)
 
+    def matching_numbers(self, wishes: Wishes) -> list[int]:
+        """Numbers of all products that meet all wishes, in the order of `matching`.
+
+        Raises:
+            UsageError: An unknown family, value or category.
+        """
+        built = self._query(wishes)
+        return [row[1] for row in self._database.rows(built.sql, built.parameters)]
+
+    def category_paths(self) -> list[tuple[int, str]]:
+        """Number and path of every category but the root, levels joined as in the catalogue."""
+        rows = self._database.rows("SELECT id, path FROM category WHERE id > ? ORDER BY id", (ROOT_CATEGORY,))
+        return [(row[0], row[1]) for row in rows]
+
     def unmet(self, wishes: Wishes, facts: Facts) -> tuple[str, ...]:
         """Names of the wishes that a product does not meet; empty when it meets all."""
         first = _asked(wishes)

@@ -70,7 +70,7 @@ _BOUNDS: Mapping[str, tuple[str, bool]] = {
 
 
 class Query(NamedTuple):
-    """A statement that gives asins in order, without its limit."""
+    """A statement that gives asins and numbers in order, without its limit."""
 
     sql: str
     parameters: tuple[Any, ...]
@@ -111,7 +111,8 @@ def query(wishes: Wishes, categories: tuple[int, int], families: Mapping[str, in
     where += _plain_conditions(wishes, driver)
     where += _attribute_conditions(wishes, families)
     conditions = " AND ".join(sql for sql, _ in where)
-    text = f"SELECT f.asin FROM {source} WHERE {conditions} ORDER BY {driver}.price_low, {driver}.id"  # noqa: S608
+    order = f"{driver}.price_low, {driver}.id"
+    text = f"SELECT f.asin, f.id FROM {source} WHERE {conditions} ORDER BY {order}"  # noqa: S608
     return Query(text, tuple(value for _, values in where for value in values))
 
 
