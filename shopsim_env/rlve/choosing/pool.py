@@ -108,6 +108,11 @@ class Pool:
             raise UsageError(f"product {number} is not in category {self.category.number}", code="unknown_product")
         return self._place[number]
 
+    def find(self, number: int) -> Good | None:
+        """The product with this number, None when it is not in this category."""
+        place = self._place.get(number)
+        return None if place is None else self.goods[place]
+
     def named(self, number: int) -> tuple[tuple[str, int], ...]:
         """Attribute families and values that a product names."""
         return tuple(self._named[self.place(number)])
