@@ -106,7 +106,9 @@ class Shelf:
             size = self._sizes[category] = self.world.category(category).products
         return size <= LARGEST_POOL
 
-    def selection(self, category: int | None, constraints: tuple[Constraint, ...], in_stock: bool) -> Selection:
+    def selection(
+        self, category: int | None, constraints: tuple[Constraint, ...], in_stock: bool
+    ) -> Selection:
         """The products of a category, None for all, that meet the constraints by the facts of the world.
 
         Raises:
@@ -136,7 +138,9 @@ class Shelf:
         bits = pool.in_stock if in_stock else pool.everything
         for item in constraints:
             bits &= pool.meeting(item)
-        priced = sorted((-1 if good.price_low is None else good.price_low, good.number) for good in pool.members(bits))
+        priced = sorted(
+            (-1 if good.price_low is None else good.price_low, good.number) for good in pool.members(bits)
+        )
         products = None
         if category == ROOT_CATEGORY:
             # All products in order of their numbers: the bits are the mask already.

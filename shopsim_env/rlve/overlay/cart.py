@@ -42,7 +42,9 @@ class Cart:
 
     def quantities(self) -> dict[tuple[int, str | None], int]:
         """Units by product number and variant id."""
-        return {(line.number, line.variant.id if line.variant else None): line.quantity for line in self.lines}
+        return {
+            (line.number, line.variant.id if line.variant else None): line.quantity for line in self.lines
+        }
 
     def units(self) -> int:
         """Units in the cart."""
@@ -111,5 +113,6 @@ class Cart:
         left = min(left, MOST_UNITS - line_has)
         if more > left:
             raise RefusalError(
-                f"insufficient stock: {max(0, left)} more can be added, asked for {more}", code="insufficient_stock"
+                f"insufficient stock: {max(0, left)} more can be added, asked for {more}",
+                code="insufficient_stock",
             )

@@ -4,6 +4,7 @@ Belongs here: orders, lines, and the drawing of a plausible history (status by a
 What may be returned is in `returns`.
 """
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -20,7 +21,14 @@ CONFIRMED, SHIPPED, IN_TRANSIT, DELIVERED, CANCELLED = (
 STATUSES: Final = (CONFIRMED, SHIPPED, IN_TRANSIT, DELIVERED, CANCELLED)
 # Hundredths of the orders, as published; and the ages in days that a status can have.
 _SHARES: Final = {CONFIRMED: 10, SHIPPED: 15, IN_TRANSIT: 20, DELIVERED: 45, CANCELLED: 10}
-AGES: Final = {CONFIRMED: (0, 2), SHIPPED: (1, 5), IN_TRANSIT: (2, 10), DELIVERED: (3, 90), CANCELLED: (0, 90)}
+_HUNDRED: Final = tuple(status for status, share in _SHARES.items() for _ in range(share))
+AGES: Final = {
+    CONFIRMED: (0, 2),
+    SHIPPED: (1, 5),
+    IN_TRANSIT: (2, 10),
+    DELIVERED: (3, 90),
+    CANCELLED: (0, 90),
+}
 MOST_LINES: Final = 5
 _MOST_UNITS: Final = 3
 _DAYS_OF_YEAR: Final = 365
@@ -43,9 +51,9 @@ class Order:
     """An order. `eta` is the day of delivery, also a past one; None for a cancelled order."""
 
     id: str
-    date: date
+    date: datetime.date
     status: str
-    eta: date | None
+    eta: datetime.date | None
     tracking: str | None
     lines: tuple[OrderLine, ...]
     address_id: str
@@ -169,9 +177,9 @@ def order_book(
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    date: date
+    date: datetime.date
     status: str
-    eta: date | None
+    eta: datetime.date | None
     tracking: str | None
 
 
@@ -205,11 +213,7 @@ def _distinct(draws: Draws, numbers: Sequence[int], count: int) -> list[int]:
 
 
 def _plan(draws: Draws) -> Plan:
-    place = draws.below(100)
-    for status, share in _SHARES.items():
-        if place < share:
-            break
-        place -= share
+    status = draws.pick(_HUNDRED)
     return Plan(status, draws.between(*AGES[status]))
 
 
@@ -225,13 +229,17 @@ def expected(draws: Draws, status: str, ordered: date, today: date) -> date | No
         return None
     if status == DELIVERED:
         return ordered + timedelta(days=draws.between(2, min(14, (today - ordered).days)))
-    first, low, high = {CONFIRMED: (ordered, 5, 14), SHIPPED: (today, 2, 10), IN_TRANSIT: (today, 1, 7)}[status]
+    first, low, high = {CONFIRMED: (ordered, 5, 14), SHIPPED: (today, 2, 10), IN_TRANSIT: (today, 1, 7)}[
+        status
+    ]
     return first + timedelta(days=draws.between(low, high))
 
 
 def _line(shelf: Shelf, draws: Draws, order_id: str, place: int, number: int) -> OrderLine:
     item = shelf.item(number)
     if item.facts.price_low is None:
-        raise UsageError(f"order book: expected products with a price, found product {number}", code="no_price")
+        raise UsageError(
+            f"order book: expected products with a price, found product {number}", code="no_price"
+        )
     name = f"{order_id}_line_{place:02d}"
     return OrderLine(name, number, item.title, None, draws.between(1, _MOST_UNITS), item.facts.price_low)

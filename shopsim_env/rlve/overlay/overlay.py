@@ -116,6 +116,8 @@ def eligibility(overlay: Overlay, order_id: str, line_id: str) -> Eligibility:
     order = overlay.book.order(order_id)
     line = order.line(line_id) if order else None
     if order is None or line is None:
-        raise UsageError(f"expected an order and its line, found {order_id!r}, {line_id!r}", code="unknown_order_line")
+        raise UsageError(
+            f"expected an order and its line, found {order_id!r}, {line_id!r}", code="unknown_order_line"
+        )
     category = overlay.world.category(overlay.shelf.item(line.number).facts.category)
     return decide(order, line_id, group_of(category.levels), overlay.today, overlay.returned())

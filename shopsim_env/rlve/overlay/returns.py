@@ -8,9 +8,11 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
 from shopsim_env.rlve.overlay.orders import CANCELLED, DELIVERED, Order
+from shopsim_env.rlve.schema import CATEGORY_SEPARATOR
 
 REASONS: Final = (
     *("defective", "wrong_item", "not_as_described", "changed_mind"),
@@ -34,7 +36,11 @@ _WORDS: Final = (
         "数码 电脑 影音 电玩 耳机 音箱 充电 电器 家电 电子 手机 相机 智能",
         "electronics computer headphone charger cable phone camera video_game television appliance",
     ),
-    ("clothing", "服饰 服装 女装 男装 童装 内衣 鞋 靴 帽", "clothing clothes apparel shoe boot sneaker dress shirt"),
+    (
+        "clothing",
+        "服饰 服装 女装 男装 童装 内衣 鞋 靴 帽",
+        "clothing clothes apparel shoe boot sneaker dress shirt",
+    ),
     ("furniture", "家具 床垫 沙发", "furniture mattress sofa"),
     (
         "groceries",
@@ -42,7 +48,6 @@ _WORDS: Final = (
         "grocery groceries food snack beverage coffee tea fruit pet_food",
     ),
 )
-_GROUPS: dict[tuple[str, ...], str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +90,11 @@ class Exchange:
     variant_id: str | None
 
 
+@lru_cache(maxsize=8_192)
 def group_of(levels: tuple[str, ...]) -> str:
     """Group of goods of a category, by the words of its levels; one of `WINDOWS`."""
-    found = _GROUPS.get(levels)
-    if found is None:
-        path = "›".join(levels).casefold()
-        found = next((group for (group, *_), pattern in _PATTERNS if pattern.search(path)), OTHER)
-        _GROUPS[levels] = found
-    return found
+    path = CATEGORY_SEPARATOR.join(levels).casefold()
+    return next((group for (group, *_), pattern in _PATTERNS if pattern.search(path)), OTHER)
 
 
 def decide(
