@@ -12,7 +12,18 @@ from shopsim_env.dialogue.ledger import Fact
 from shopsim_env.errors import UsageError
 
 # What the customer did in an utterance. Turns that end in the exempt ones cost the agent nothing.
-ACTS: Final = ("open", "clarify", "confirm", "correct", "switch", "introduce", "repeat", "continue", "quit", "thank")
+ACTS: Final = (
+    "open",
+    "clarify",
+    "confirm",
+    "correct",
+    "switch",
+    "introduce",
+    "repeat",
+    "continue",
+    "quit",
+    "thank",
+)
 EXEMPT_ACTS: Final = frozenset({"clarify", "confirm", "switch", "introduce"})
 
 
