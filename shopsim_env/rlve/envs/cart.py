@@ -167,8 +167,8 @@ class CartBuilding(Task):
         present = [(at, item, _units(item.number, held)) for at, item in enumerate(self._items)]
         present = [(at, item, units) for at, item, units in present if units]
         for at, item, units in present:
-            wrong = next((id_ for id_ in units if item.variant and id_ != item.variant.id), "")
-            if wrong != "":
+            wrong = next((id_ for id_ in units if item.variant and id_ and id_ != item.variant.id), None)
+            if wrong is not None:
                 return self._wrong_variant(at, item, wrong)
         for fewer in (True, False):
             for at, item, units in present:
@@ -180,14 +180,16 @@ class CartBuilding(Task):
             return None
         return self._words.surplus(self._setting.overlay.world.facts_at(surplus).price_low)
 
-    def _wrong_variant(self, at: int, item: Item, wrong: str | None) -> str:
-        overlay, families, language = self._setting.overlay, self._setting.families, self._setting.language
-        named = overlay.variant(item.number, wrong) if wrong is not None else None
-        found = value_words(families[named.family], named.value, language)[1] if named else None
-        wanted = None
-        if item.variant and f"i{at}.variant" not in self._pending:
-            wanted = value_words(families[item.variant.family], item.variant.value, language)[1]
-        return self._words.variant(at, found, wanted)
+    def _wrong_variant(self, at: int, item: Item, wrong: str) -> str:
+        """Names the wrong one, and the wanted one if the opening said it."""
+        found = self._setting.overlay.variant(item.number, wrong)
+        wanted = None if f"i{at}.variant" in self._pending else item.variant
+        return self._words.variant(at, self._value(found), self._value(wanted))
+
+    def _value(self, variant: Variant | None) -> str:
+        if variant is None:
+            return ""
+        return value_words(self._setting.families[variant.family], variant.value, self._setting.language)[1]
 
     def _brief(self) -> Brief:
         setting, words = self._setting, self._words

@@ -20,7 +20,6 @@ _WORDS: Final = {
         "variant wish": "要{name}为{value}的规格",
         "units wish": "要{units}件",
         "variant": "{the}的规格不对，这是{found}的",
-        "no variant": "{the}还没有选规格",
         "wanted": "，我要的是{wanted}的",
         "fewer": "{the}的数量少了",
         "more": "{the}的数量多了",
@@ -42,7 +41,6 @@ _WORDS: Final = {
         "variant wish": "the variant with {name}: {value}",
         "units wish": "{units} units",
         "variant": "{the} is the wrong variant, this is the {found} one",
-        "no variant": "{the} has no variant chosen yet",
         "wanted": ", I want the {wanted} one",
         "fewer": "there are too few of {the}",
         "more": "there are too many of {the}",
@@ -80,9 +78,9 @@ class CartWords:
         """How many are wanted."""
         return self._words["units wish"].format(units=units)
 
-    def variant(self, at: int, found: str | None, wanted: str | None) -> str:
-        """A wrong variant, None for a line without one; the wanted one if it may be named."""
-        text = self._words["variant" if found else "no variant"].format(the=self._the(at), found=found)
+    def variant(self, at: int, found: str, wanted: str) -> str:
+        """A wrong variant; the wanted one if it may be named, else ""."""
+        text = self._words["variant"].format(the=self._the(at), found=found)
         return text + (self._words["wanted"].format(wanted=wanted) if wanted else "")
 
     def units(self, at: int, fewer: bool, wanted: int | None) -> str:

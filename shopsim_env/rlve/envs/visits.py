@@ -4,7 +4,7 @@ Belongs here: which products stand in a visit history, and facts by which exactl
 variants and the goal of a cart are in `cart`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -13,7 +13,7 @@ from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
 from shopsim_env.rlve.choosing.pool import Pool, Pools
 from shopsim_env.rlve.draws import Draws
-from shopsim_env.rlve.fact_model import Good
+from shopsim_env.rlve.fact_model import Facts, Good
 
 # Products of the category that are looked at for one item: enough that two of them miss by one fact each.
 _SAMPLE: Final = 12
@@ -111,7 +111,8 @@ def _item(
     if good is None:
         return None
     rest = [one for one in sample if one is not good]
-    options = [(fact, _missing(pool, rest, fact)) for fact in _facts(pool, good, draws, slack)]
+    facts_said = said_of(good, pool.named(good.number), draws, slack)
+    options = [(fact, _missing(pool, rest, fact)) for fact in facts_said]
     for chosen in combinations([option for option in options if option[1]], facts):
         beside = _beside([missing for _, missing in chosen], others)
         if beside is not None:
@@ -143,19 +144,26 @@ def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
     return list(chosen) if len(chosen) == count else None
 
 
-def _facts(pool: Pool, good: Good, draws: Draws, slack: float) -> Iterator[Constraint]:
-    """What can be said of a product, in a drawn order."""
-    named: dict[str, int] = {}
-    for family, value in pool.named(good.number):
-        named.setdefault(family, value)
-    kinds: list[Constraint] = [Constraint("value", value, family) for family, value in named.items()]
+def said_of(good: Good | Facts, named: Iterable[tuple[str, int]], draws: Draws, slack: float) -> list[Constraint]:
+    """What can be said of a product, in a drawn order: brand, one value of each family that it names, bounds.
+
+    Args:
+        good: The product.
+        named: Families and values that it names.
+        draws: Draws of the goal.
+        slack: Largest share by which a bound is wider than the product's value.
+    """
+    values: dict[str, int] = {}
+    for family, value in named:
+        values.setdefault(family, value)
+    found: list[Constraint] = [Constraint("value", value, family) for family, value in values.items()]
     if good.brand is not None:
-        kinds.append(Constraint("brand", good.brand))
+        found.append(Constraint("brand", good.brand))
     for kind in _BOUNDS:
         fact, least = BOUNDS[kind]
         own, step = getattr(good, fact), _STEP[fact]
         shift = int(own * slack * draws.below(1001) / 1000)
         bound = (own - shift) // step * step if least else -(-(own + shift) // step) * step
         if bound > 0:
-            kinds.append(Constraint(kind, bound))
-    yield from draws.shuffled(kinds)
+            found.append(Constraint(kind, bound))
+    return draws.shuffled(found)
