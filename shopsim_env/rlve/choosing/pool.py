@@ -94,6 +94,11 @@ class Pool:
             raise UsageError(f"product {number} is not in category {self.category.number}", code="unknown_product")
         return self._place[number]
 
+    def find(self, number: int) -> Good | None:
+        """The product with this number, None when it is not in this category."""
+        place = self._place.get(number)
+        return None if place is None else self.goods[place]
+
     def _column(self, name: str) -> Column:
         at = Good._fields.index(name)
         found = [(good[at], place) for place, good in enumerate(self.goods) if good[at] is not None]
