@@ -1,6 +1,6 @@
-"""`Selections`: which products a filter leaves, as a set for a search and as a list by price; kept for all episodes.
+"""`Selections`: which products a filter leaves, as a set for a search and as a list by price.
 
-Belongs here: the facts of the world. Stock that an episode takes away comes on top in the tools.
+Shared by all episodes. Belongs here: the facts of the world. Stock that an episode takes away comes on top in the tools.
 """
 
 from array import array
@@ -106,8 +106,10 @@ class Selections:
         """Place and number of the products of a pool, in the order of `World.matching`."""
         order = self._orders.get(category)
         if order is None:
-            goods = enumerate(self._pools.pool(category).goods)
-            priced = [(-1 if good.price_low is None else good.price_low, place, good.number) for place, good in goods]
+            priced = [
+                (-1 if good.price_low is None else good.price_low, place, good.number)
+                for place, good in enumerate(self._pools.pool(category).goods)
+            ]
             order = [(place, number) for _, place, number in sorted(priced)]
             self._orders.put(category, order)
         return order
