@@ -172,7 +172,7 @@ def _ids(value: Any) -> tuple[str, ...]:
         or not all(isinstance(item, str) for item in value)
     ):
         raise FormatFault(
-            f"answer.recommended_product_ids: expected a list of at most {MOST_IDS} texts, found {_kind(value)}",
+            f"answer.recommended_product_ids: expected at most {MOST_IDS} texts, found {_kind(value)}",
             code="bad_answer",
         )
     return tuple(value)
@@ -209,8 +209,8 @@ def read_policy_answer(value: Any) -> PolicyAnswer:
         return PolicyAnswer(kind, typed, currency)
     except UsageError as error:
         raise FormatFault(
-            f"answer.policy_answer: expected for {kind} {_EXPECTED.get(kind, _NUMBER)}, found a value that is "
-            f"{_kind(given)} and a currency that is {_kind(currency)}",
+            f"answer.policy_answer: expected for {kind} {_EXPECTED.get(kind, _NUMBER)}, found as value "
+            f"{_kind(given)}, as currency {_kind(currency)}",
             code="bad_answer",
         ) from error
 

@@ -49,7 +49,7 @@ def find(overlay: Overlay, query: str, picked: Picked, top_k: int) -> Found:
 
 
 def _ranked(overlay: Overlay, query: str, picked: Picked, most: int) -> list[Item] | None:
-    """Hits of a query; None when it has no word. Asks for more until stock leaves enough, or all are there."""
+    """Hits of a query; None when it has no word. Asks for more until stock leaves enough or none is left."""
     release, where = overlay.release, None
     if not picked.is_empty:
         chosen = overlay.shelf.selections.selection(picked.category, picked.constraints, picked.in_stock)
