@@ -12,6 +12,17 @@ settings.register_profile("project", derandomize=True, deadline=None, database=N
 settings.load_profile("project")
 
 
+# Files that take minutes on one worker. They begin first, or the others wait for them at the end.
+LONGEST = ("test_like_published.py", "test_server_chaos.py", "test_browser.py", "test_audit_truth.py")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Longest files first (with `--no-loadscope-reorder`, which keeps this order for the workers)."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(LONGEST)))
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Folder with published id lists and real records; they carry no licence and are not in the project."""

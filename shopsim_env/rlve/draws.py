@@ -86,16 +86,16 @@ class Draws:
             rest[place], rest[other] = rest[other], rest[place]
         return rest[:count]
 
-    def shares(self, weights: Sequence[int]) -> list[int]:
-        """Thousandths that sum to 1,000, drawn from the Dirichlet distribution of these whole parameters.
+    def shares(self, weights: Sequence[int], whole: int = 100) -> list[int]:
+        """Integers that sum to `whole`, drawn from the Dirichlet distribution of these whole parameters.
 
-        Whole thousandths, so that the last bit of a machine's logarithm decides nothing.
+        Integers, so that the last bit of a machine's logarithm decides nothing.
         """
         parts = [-sum(log((self._next() + 1) / _WHOLE) for _ in range(weight)) for weight in weights]
         total = sum(parts)
-        found = [int(1000 * part / total) for part in parts]
+        found = [int(whole * part / total) for part in parts]
         # What rounding down left over goes to the largest share.
-        found[max(range(len(found)), key=found.__getitem__)] += 1000 - sum(found)
+        found[max(range(len(found)), key=found.__getitem__)] += whole - sum(found)
         return found
 
     def _next(self) -> int:

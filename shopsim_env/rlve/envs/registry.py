@@ -1,0 +1,23 @@
+"""Which generator makes the goals of which environment."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from shopsim_env.rlve.envs import discovery, journey, policy
+from shopsim_env.rlve.envs.base import Setting, Task
+
+GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
+    "PD": discovery.make,
+    "POLICY": policy.make,
+}
+
+
+def make_task(env_id: str, setting: Setting) -> Task:
+    """Draws a goal of this environment.
+
+    Raises:
+        UsageError: the catalogue offers no such goal (code `no_choice`).
+    """
+    if env_id == journey.Journey.env_id:
+        return journey.make(setting, GENERATORS)
+    return GENERATORS[env_id](setting)

@@ -1,0 +1,28 @@
+"""Oracles: agents that solve every episode with the tools and the dialogue alone, one module per environment.
+
+They prove that an episode can be solved. What they see is in `sight`; no goal, no task.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from shopsim_env.rlve.environments import environment
+from shopsim_env.rlve.oracles.base import Agent
+from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
+from shopsim_env.rlve.oracles.journey import JourneyOracle
+from shopsim_env.rlve.oracles.policy import PolicyOracle
+
+ORACLES: Final[Mapping[str, Callable[[], Agent]]] = {
+    "PD": DiscoveryOracle,
+    "POLICY": PolicyOracle,
+}
+
+
+def oracle(env_id: str) -> Agent:
+    """A fresh oracle for one episode.
+
+    Raises:
+        UsageError: `unknown_environment`.
+    """
+    environment(env_id)
+    return JourneyOracle(ORACLES) if env_id == "JOURNEY" else ORACLES[env_id]()
