@@ -160,11 +160,6 @@ class World:
         built = self._query(wishes)
         return [row[1] for row in self._database.rows(built.sql, built.parameters)]
 
-    def category_paths(self) -> list[tuple[int, str]]:
-        """Number and path of every category but the root, levels joined as in the catalogue."""
-        rows = self._database.rows("SELECT id, path FROM category WHERE id > ? ORDER BY id", (ROOT_CATEGORY,))
-        return [(row[0], row[1]) for row in rows]
-
     def unmet(self, wishes: Wishes, facts: Facts) -> tuple[str, ...]:
         """Names of the wishes that a product does not meet; empty when it meets all."""
         first = _asked(wishes)
