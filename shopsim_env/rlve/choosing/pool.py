@@ -124,23 +124,14 @@ class Pool:
             )
         return self._place[number]
 
-    def good(self, number: int) -> Good:
-        """The facts of a product of the category.
+    def find(self, number: int) -> Good | None:
+        """The product with this number, None when it is not in this category."""
+        place = self._place.get(number)
+        return None if place is None else self.goods[place]
 
-        Raises:
-            UsageError: the product is not in this category (code `unknown_product`).
-        """
-        return self.goods[self.place(number)]
-
-    def named(self, number: int) -> Mapping[str, frozenset[int]]:
-        """Values that a product names, by family."""
-        found: dict[str, set[int]] = {}
-        for family, value in self._named[self.place(number)]:
-            found.setdefault(family, set()).add(value)
-        return {family: frozenset(values) for family, values in found.items()}
-
-    def __contains__(self, number: object) -> bool:
-        return number in self._place
+    def named(self, number: int) -> tuple[tuple[str, int], ...]:
+        """Attribute families and values that a product names, in order."""
+        return tuple(sorted(self._named[self.place(number)]))
 
     def _column(self, name: str) -> Column:
         at = Good._fields.index(name)

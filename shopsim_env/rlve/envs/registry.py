@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from shopsim_env.rlve.envs import discovery
+from shopsim_env.rlve.envs import discovery, journey, policy
 from shopsim_env.rlve.envs.base import Setting, Task
 
 GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
     "PD": discovery.make,
+    "POLICY": policy.make,
 }
 
 
@@ -17,4 +18,6 @@ def make_task(env_id: str, setting: Setting) -> Task:
     Raises:
         UsageError: the catalogue offers no such goal (code `no_choice`).
     """
+    if env_id == journey.Journey.env_id:
+        return journey.make(setting, GENERATORS)
     return GENERATORS[env_id](setting)

@@ -3,10 +3,14 @@
 Belongs here: units of products and variants. Whether a cart may hold so many is the cart's business.
 """
 
+from collections.abc import Iterable
+
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.overlay.variants import Variant
 from shopsim_env.rlve.shelf import Shelf
+
+_MASK = 2**64 - 1
 
 
 class Stock:
@@ -20,9 +24,8 @@ class Stock:
 
     def __init__(self, shelf: Shelf, draws: Draws, p_out: float) -> None:
         self._shelf = shelf
-        self._draws = draws.fork("stock")
+        self._key = draws.code("stock")
         self._threshold = int(p_out * 2**64)
-        self._out: dict[int, bool] = {}
         self._forced: dict[int, int] = {}
         self._sold: dict[int | str, int] = {}
 
@@ -35,7 +38,7 @@ class Stock:
         """
         if units < 0 or (units > 0 and not self._shelf.item(number).facts.stock):
             raise UsageError(
-                f"stock of product {number}: expected 0, or more for one that is in stock in the world, found {units}",
+                f"stock of product {number}: expected 0, or more for one that the world has, found {units}",
                 code="bad_stock",
             )
         self._forced[number] = units
@@ -51,11 +54,15 @@ class Stock:
         """Whether a product can be bought now."""
         return self.units(number) > 0
 
-    def remains(self, number: int) -> bool:
-        """Like `in_stock`, for a product that is known to be in stock in the world: reads no facts."""
-        if number in self._forced or number in self._sold:
-            return self.in_stock(number)
-        return not self._is_out(number)
+    def remaining(self, numbers: Iterable[int]) -> list[int]:
+        """Those that can be bought now, of products that are in stock in the world: reads no facts."""
+        touched = self._forced.keys() | self._sold.keys()
+        is_out = self._is_out
+        return [
+            number
+            for number in numbers
+            if (self.in_stock(number) if number in touched else not is_out(number))
+        ]
 
     def variant_units(self, variant: Variant) -> int:
         """Units of a variant that can be bought now."""
@@ -68,9 +75,8 @@ class Stock:
             self._sold[variant.id] = self._sold.get(variant.id, 0) + quantity
 
     def _is_out(self, number: int) -> bool:
-        if not self._threshold:
-            return False
-        found = self._out.get(number)
-        if found is None:
-            found = self._out[number] = self._draws.code(number) < self._threshold
-        return found
+        # A hash of the number under the episode's key (SplitMix64's finisher): a filter asks for thousands.
+        code = (number * 0x9E3779B97F4A7C15 + self._key) & _MASK
+        code = (code ^ code >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+        code = (code ^ code >> 27) * 0x94D049BB133111EB & _MASK
+        return (code ^ code >> 31) < self._threshold

@@ -29,6 +29,10 @@ class TaskScore:
     parts: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
+# The published score of an episode that ends without an answer, whatever was done in it.
+UNANSWERED = TaskScore(-1.0, False, {"answered": 0.0})
+
+
 def exact(value: Number, name: str) -> Fraction:
     """The fraction that `value` stands for.
 

@@ -49,11 +49,11 @@ def find(overlay: Overlay, query: str, picked: Picked, top_k: int) -> Found:
 
 
 def _ranked(overlay: Overlay, query: str, picked: Picked, most: int) -> list[Item] | None:
-    """Hits of a query; None when it has no word. Asks for more hits until stock leaves enough, or all are there."""
+    """Hits of a query; None when it has no word. Asks for more until stock leaves enough or none is left."""
     release, where = overlay.release, None
     if not picked.is_empty:
-        selection = overlay.shelf.selection(picked.category, picked.constraints, picked.in_stock)
-        where = selection.product_set(release)
+        chosen = overlay.shelf.selections.selection(picked.category, picked.constraints, picked.in_stock)
+        where = chosen.product_set()
     asked = most
     if picked.in_stock:
         asked = int(most / (1 - min(0.9, overlay.axes.p_oos))) + _SPARE
@@ -80,9 +80,9 @@ def _kept(overlay: Overlay, asins: Sequence[str], in_stock: bool, most: int) -> 
 
 def _listed(overlay: Overlay, picked: Picked, most: int) -> tuple[list[Item], int]:
     """The cheapest products that meet the filter, and how many there are."""
-    numbers = overlay.shelf.selection(picked.category, picked.constraints, picked.in_stock).numbers
-    if picked.in_stock:
-        numbers = [number for number in numbers if overlay.stock.remains(number)]
+    selections = overlay.shelf.selections
+    every = selections.selection(picked.category, picked.constraints, picked.in_stock).numbers
+    numbers = overlay.stock.remaining(every) if picked.in_stock else every
     return [overlay.shelf.item(number) for number in numbers[:most]], len(numbers)
 
 
@@ -99,14 +99,10 @@ def _disturbed(overlay: Overlay, items: list[Item], picked: Picked) -> list[Item
     draws = overlay.draws.fork("search noise", overlay.searches)
     shown = list(items)
     places = {item.facts.number: place for place, item in enumerate(shown)}
-    rivals: dict[int, list[int]] = {}
     for place in range(len(shown)):
         if not draws.chance(share):
             continue
-        own = shown[place].facts
-        if own.category not in rivals:
-            rivals[own.category] = overlay.shelf.alternatives(own.category, picked.constraints)
-        number = _rival(overlay, draws, rivals[own.category], place, places, picked.in_stock)
+        number = _rival(overlay, draws, shown[place], picked, places)
         if number is None:
             continue
         later = places.pop(number, None)
@@ -121,14 +117,18 @@ def _disturbed(overlay: Overlay, items: list[Item], picked: Picked) -> list[Item
     return shown
 
 
-def _rival(
-    overlay: Overlay, draws: Draws, numbers: list[int], place: int, places: dict[int, int], in_stock: bool
-) -> int | None:
-    """Another product that is not shown before this place; None when a few draws find none."""
-    if not numbers:
+def _rival(overlay: Overlay, draws: Draws, hit: Item, picked: Picked, places: dict[int, int]) -> int | None:
+    """Another product of a hit's category that meets the filter and is not shown before it.
+
+    None when a few draws find none, and for a category of so many products that it is no kind of goods.
+    """
+    selections = overlay.shelf.selections
+    if not selections.is_small(hit.facts.category):
         return None
+    numbers = selections.selection(hit.facts.category, picked.constraints, picked.in_stock).numbers
+    place = places[hit.facts.number]
     for _ in range(_TRIES):
         number = draws.pick(numbers)
-        if places.get(number, place + 1) > place and (not in_stock or overlay.stock.in_stock(number)):
+        if places.get(number, place + 1) > place and (not picked.in_stock or overlay.stock.in_stock(number)):
             return number
     return None

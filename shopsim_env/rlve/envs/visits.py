@@ -1,0 +1,169 @@
+"""Products that the customer looked at: some it wants, and others of the same category that nearly fit.
+
+Belongs here: which products stand in a visit history, and facts by which exactly one of them is meant. Quantities,
+variants and the goal of a cart are in `cart`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from shopsim_env.errors import UsageError
+from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.pool import Pool, Pools
+from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.fact_model import Facts, Good
+
+# Products of the category that are looked at for one item: enough that two of them miss by one fact each.
+_SAMPLE: Final = 12
+_TRIES: Final = 60
+# Bounds that can be said of a product; the stock of an episode says nothing of it.
+_BOUNDS: Final = ("price_max", "price_min", "rating_min", "rating_count_min", "ship_days_max")
+_STEP: Final = {"price_low": 100, "rating": 10, "rating_count": 10, "ship_days": 1}
+InStock = Callable[[int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """A wanted product: what is said of it, and the visited products that it could be taken for.
+
+    Args:
+        pool: Products of the category that the customer names.
+        good: The product.
+        facts: What the customer says of it besides the category.
+        others: Products of the category, none of which all facts fit. With two facts at least one of them misses
+            the first alone, and one the second alone.
+    """
+
+    pool: Pool
+    good: Good
+    facts: tuple[Constraint, ...]
+    others: tuple[Good, ...]
+
+    def fits(self, number: int) -> bool:
+        """Whether what is said fits a product."""
+        good = self.pool.find(number)
+        return good is not None and not any(violates(self.pool, good, one) for one in self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a history must hold: items, facts said of each, products beside them, largest slack of a bound."""
+
+    items: int
+    facts: int
+    others: int
+    slack: float
+
+
+def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, in_stock: InStock) -> list[Visited]:
+    """Draws the items of a visit history. The cost does not depend on the size of the catalogue or a category.
+
+    Each description fits one product of the whole history.
+
+    Raises:
+        UsageError: the catalogue has no such products (code `no_choice`).
+    """
+    found: list[Visited] = []
+    for attempt in range(_TRIES):
+        pool = pools.pool(draws.pick(pools.categories))
+        others = wanted.others // wanted.items + (len(found) < wanted.others % wanted.items)
+        # Later tries are content with fewer facts: small categories may offer no two that tell apart.
+        facts = wanted.facts if attempt < _TRIES // 2 else 1
+        item = _item(pool, draws, facts, others, wanted.slack, in_stock)
+        if item is not None and apart([*found, item]):
+            found.append(item)
+        if len(found) == wanted.items:
+            return found
+    raise UsageError(
+        f"expected {wanted.items} products in stock that a few facts tell from {wanted.others} others of their "
+        "categories, found fewer; the catalogue is too small or its products are too much alike",
+        code="no_choice",
+    )
+
+
+def apart(items: Sequence[Visited]) -> bool:
+    """Whether all visited products are different, and each description fits one of them only."""
+    numbers = [good.number for item in items for good in (item.good, *item.others)]
+    if len(set(numbers)) < len(numbers):
+        return False
+    return all([number for number in numbers if item.fits(number)] == [item.good.number] for item in items)
+
+
+def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
+    """Whether a product of the pool does not meet a fact."""
+    if fact.kind == "brand":
+        return good.brand != fact.value
+    if fact.kind == "value":
+        return (fact.family, fact.value) not in pool.named(good.number)
+    name, least = BOUNDS[fact.kind]
+    found = getattr(good, name)
+    return found is None or (found < fact.value if least else found > fact.value)
+
+
+def _item(
+    pool: Pool, draws: Draws, facts: int, others: int, slack: float, in_stock: InStock
+) -> Visited | None:
+    """One item of a category, None when the drawn products do not differ enough."""
+    sample = _sample(pool.goods, draws)
+    good = next((one for one in sample if one.stock > 0 and in_stock(one.number)), None)
+    if good is None:
+        return None
+    rest = [one for one in sample if one is not good]
+    facts_said = said_of(good, pool.named(good.number), draws, slack)
+    options = [(fact, _missing(pool, rest, fact)) for fact in facts_said]
+    for chosen in combinations([option for option in options if option[1]], facts):
+        beside = _beside([missing for _, missing in chosen], others)
+        if beside is not None:
+            return Visited(pool, good, tuple(fact for fact, _ in chosen), tuple(rest[at] for at in beside))
+    return None
+
+
+def _sample(goods: Sequence[Good], draws: Draws) -> list[Good]:
+    picks = dict.fromkeys(draws.below(len(goods)) for _ in range(_SAMPLE))
+    return [goods[at] for at in picks if goods[at].price_low is not None]
+
+
+def _missing(pool: Pool, goods: Iterable[Good], fact: Constraint) -> frozenset[int]:
+    """Places of the products that do not meet a fact."""
+    return frozenset(at for at, good in enumerate(goods) if violates(pool, good, fact))
+
+
+def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
+    """Places of products that miss one fact each, then of others that miss any; None when there are too few."""
+    chosen: dict[int, None] = {}
+    for fact, places in enumerate(missing):
+        near = places.difference(*(other for at, other in enumerate(missing) if at != fact))
+        if not near:
+            return None
+        chosen[min(near)] = None
+    for place in sorted(frozenset().union(*missing)):
+        if len(chosen) < count:
+            chosen.setdefault(place)
+    return list(chosen) if len(chosen) == count else None
+
+
+def said_of(good: Good | Facts, named: Iterable[tuple[str, int]], draws: Draws, slack: float) -> list[Constraint]:
+    """What can be said of a product, in a drawn order: brand, one value of each family that it names, bounds.
+
+    Args:
+        good: The product.
+        named: Families and values that it names.
+        draws: Draws of the goal.
+        slack: Largest share by which a bound is wider than the product's value.
+    """
+    values: dict[str, int] = {}
+    for family, value in named:
+        values.setdefault(family, value)
+    found: list[Constraint] = [Constraint("value", value, family) for family, value in values.items()]
+    if good.brand is not None:
+        found.append(Constraint("brand", good.brand))
+    for kind in _BOUNDS:
+        fact, least = BOUNDS[kind]
+        own, step = getattr(good, fact), _STEP[fact]
+        shift = int(own * slack * draws.below(1001) / 1000)
+        bound = (own - shift) // step * step if least else -(-(own + shift) // step) * step
+        if bound > 0:
+            found.append(Constraint(kind, bound))
+    return draws.shuffled(found)
