@@ -217,9 +217,10 @@ def _order(pool: Pool, draws: Draws, limits: Limits) -> Iterator[str]:
     """Kinds in the order in which they are tried: the price first, as published, the less usual ones last."""
     if _allows(limits, _FIRST):
         yield _FIRST
-    # Drawn only when it is asked for: one constraint is the price alone, which needs no values.
-    for kinds in (lambda: [*_USUAL, *pool.common], lambda: [*_RARE]):
-        yield from draws.shuffled([kind for kind in kinds() if _allows(limits, kind)])
+    # Made only when one is asked for: where the price is the only constraint, no values are read.
+    usual = [*_USUAL, *pool.common]
+    for kinds in (usual, list(_RARE)):
+        yield from draws.shuffled([kind for kind in kinds if _allows(limits, kind)])
 
 
 def _allows(limits: Limits, kind: str) -> bool:

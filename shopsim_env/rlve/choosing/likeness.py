@@ -1,7 +1,7 @@
 """How alike two products are, in points, by what the tools show of them.
 
-Belongs here: the rule, which customers state and generators, graders and agents apply alike. Which products are
-compared is the environment's business.
+Belongs here: the rule, which customers state and generators, graders and agents apply alike. Not here: which
+products are compared.
 """
 
 from collections.abc import Hashable, Mapping
@@ -30,7 +30,7 @@ class Traits:
 
 
 def points(original: Traits, other: Traits) -> int:
-    """Points of likeness, from 0: category, brand, each attribute with a common value, nearness of the price."""
+    """Points of likeness, from 0: category, brand, attributes with a common value, nearness of the price."""
     found = SAME_CATEGORY if other.category == original.category else 0
     if original.brand is not None and other.brand == original.brand:
         found += SAME_BRAND

@@ -1,12 +1,13 @@
 """`Pool`: the products of one category side by side, as bit sets.
 
-Belongs here: which products of a category meet a constraint, answered in microseconds, because generators ask it
-hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them is
-an episode's. Which constraints make a goal is in `choice`.
+Belongs here: which products of a category meet a constraint, answered in microseconds, because generators ask
+it hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them is an
+episode's. Which constraints make a goal is in `choice`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import Final
 
 from shopsim_env.cache import BoundedCache
@@ -45,8 +46,9 @@ class Pool:
         self._columns = {name: self._column(name) for name in _STEP}
         self.everything = (1 << len(self.goods)) - 1
         self.in_stock = self._columns["stock"].from_on(1)
+        self.priced = self._columns["price_low"].from_on(1)
         # Only these are ever chosen from: in stock in the shop, with a price.
-        self.offered = self.in_stock & self._columns["price_low"].from_on(1)
+        self.offered = self.in_stock & self.priced
 
     @cached_property
     def brands(self) -> Mapping[str, int]:
@@ -79,13 +81,14 @@ class Pool:
     @cached_property
     def common(self) -> Mapping[str, tuple[tuple[int | str, int], ...]]:
         """By family, and for `brand`: values that some of the offered products share, with their products."""
-        named: dict[str, Mapping[int | str, int]] = {"brand": dict(self.brands)}
-        named |= {family: dict(sets) for family, sets in self.values.items()}
-        found = {
-            kind: tuple((value, bits) for value, bits in sets.items() if (bits & self.offered).bit_count() >= SHARED)
-            for kind, sets in named.items()
-        }
-        return {kind: sets for kind, sets in found.items() if sets}
+        named: list[tuple[str, Iterable[tuple[int | str, int]]]] = [("brand", self.brands.items())]
+        named += [(family, sets.items()) for family, sets in self.values.items()]
+        found: dict[str, tuple[tuple[int | str, int], ...]] = {}
+        for kind, sets in named:
+            shared = tuple(item for item in sets if (item[1] & self.offered).bit_count() >= SHARED)
+            if shared:
+                found[kind] = shared
+        return found
 
     def __len__(self) -> int:
         return len(self.goods)
@@ -120,7 +123,8 @@ class Pool:
         """
         if number not in self._place:
             raise UsageError(
-                f"expected a product of category {self.category.number}, found {number}", code="unknown_product"
+                f"expected a product of category {self.category.number}, found {number}",
+                code="unknown_product",
             )
         return self._place[number]
 
@@ -134,9 +138,8 @@ class Pool:
         return tuple(sorted(self._named[self.place(number)]))
 
     def _column(self, name: str) -> Column:
-        at = Good._fields.index(name)
-        found = [(good[at], place) for place, good in enumerate(self.goods) if good[at] is not None]
-        return Column(found, _STEP[name])
+        values = map(attrgetter(name), self.goods)
+        return Column([(value, at) for at, value in enumerate(values) if value is not None], _STEP[name])
 
 
 class Pools:
@@ -178,7 +181,7 @@ class Pools:
         return found
 
     def slots(self, wanted: int) -> tuple[int, ...]:
-        """Categories without subcategories for the slots of a bundle: small ones, if there are so many of them."""
+        """Categories without subcategories for the slots of a bundle: small ones, if so many are."""
         found = self._slots.get(wanted, ())
         for most in SLOT_SIZES:
             if len(found) < wanted:
@@ -201,7 +204,5 @@ class Pools:
         """Those that hold no denied category and lie in none."""
         if not self._denied:
             return numbers
-        lasts = {number: self._world.category(number).last for number in numbers}
-        return tuple(
-            number for number in numbers if not any(number <= other <= lasts[number] for other in self._denied)
-        )
+        ranges = [(number, self._world.category(number).last) for number in numbers]
+        return tuple(first for first, last in ranges if not any(first <= one <= last for one in self._denied))
