@@ -108,5 +108,5 @@ class Draws:
 
 def _digest(key: bytes, path: Sequence[str | int]) -> bytes:
     # Length first: ("ab", "c") and ("a", "bc") are different paths; 1 and "1" are the same.
-    text = "".join(f"{len(part)}:{part}" for part in map(str, path))
+    text = "".join([f"{len(part)}:{part}" for part in map(str, path)])
     return blake2b(text.encode("utf-8", "surrogatepass"), key=key).digest()

@@ -77,7 +77,7 @@ class CartBuilding(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + _other_turns(setting, items)
         # Variants can be looked up beside the second question; a turn that ends with an answer or a new wish is free.
-        looked_up = _lookups(setting, items) if questions < 2 else 0  # noqa: PLR2004 - as said
+        looked_up = _lookups(setting, items) if questions < 2 else 0
         heard = max(questions, int(self._changed))
         self.least_charged = (heard == 0) + looked_up + _batches(setting, len(items))
         self._chance = self._forced_chance()
@@ -292,7 +292,7 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
 def _variant_families(setting: Setting, visited: Visited) -> list[str]:
     """Families for variants, without those by which the customer describes the product."""
     said = {fact.family for fact in visited.facts}
-    return [name for name in visited.pool.category.families if name not in said and len(setting.families[name].pool) > 2]  # noqa: PLR2004 - three variants
+    return [name for name in visited.pool.category.families if name not in said and len(setting.families[name].pool) > 2]
 
 
 def _add_variants(setting: Setting, draws: Draws, number: int, families: Sequence[str]) -> None:

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from shopsim_env.rlve.envs import discovery, journey, policy
+from shopsim_env.rlve.envs import bundle, discovery, journey, policy, substitution
 from shopsim_env.rlve.envs.base import Setting, Task
 
 GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
     "PD": discovery.make,
+    "SUB": substitution.make,
     "POLICY": policy.make,
+    "BUNDLE": bundle.make,
 }
 
 
