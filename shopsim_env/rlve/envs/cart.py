@@ -28,6 +28,7 @@ from shopsim_env.rlve.envs.base import (
 from shopsim_env.rlve.envs.cart_words import CartWords
 from shopsim_env.rlve.envs.visits import Visited, Wanted, choose_visits
 from shopsim_env.rlve.overlay import Variant, synthesize
+from shopsim_env.rlve.overlay.variants import VARIANTS
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
@@ -231,7 +232,7 @@ class CartBuilding(Task):
             found.append(need)
         if item.units_before > 1 or item.units != item.units_before:
             found.append(self._units_need(at, item.units_before))
-        return [replace(need, data={**need.data, "item": at}) for need in found]
+        return found
 
     def _units_need(self, at: int, units: int) -> Need:
         return Need(
@@ -239,7 +240,7 @@ class CartBuilding(Task):
             kind="quantity",
             value=self._words.of(at) + self._words.units_wish(units),
             topics=frozenset({"quantity"}),
-            data={"item": at, "quantity": units},
+            data={"quantity": units},
         )
 
     def _forced_chance(self) -> Fraction:
@@ -283,7 +284,7 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
     families = _variant_families(setting, visited)
     for good in (visited.good, *visited.others):
         if families and draws.chance(level.cart_p_variant):
-            _add_variants(setting, draws.fork("variants", good.number), good.number, families)
+            _plan_variants(setting, good.number, families)
     # Any of them, not the one that the product's own facts name: those are on its card.
     variants = setting.overlay.variants.get(number)
     return Item(visited, draws.pick(variants) if variants else None, units, before)
@@ -292,13 +293,24 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
 def _variant_families(setting: Setting, visited: Visited) -> list[str]:
     """Families for variants, without those by which the customer describes the product."""
     said = {fact.family for fact in visited.facts}
-    return [name for name in visited.pool.category.families if name not in said and len(setting.families[name].pool) > 2]  # noqa: PLR2004 - three variants
+    families = setting.families
+    return [
+        name
+        for name in visited.pool.category.families
+        if name not in said and len(families[name].pool) >= VARIANTS
+    ]
 
 
-def _add_variants(setting: Setting, draws: Draws, number: int, families: Sequence[str]) -> None:
-    overlay = setting.overlay
-    made, _ = synthesize(overlay.shelf.item(number).facts, families, draws, overlay.world)
-    overlay.variants[number] = tuple(replace(one, stock=max(one.stock, _MOST_UNITS)) for one in made)
+def _plan_variants(setting: Setting, number: int, families: Sequence[str]) -> None:
+    overlay, draws = setting.overlay, setting.draws
+
+    def made() -> tuple[Variant, ...]:
+        facts = overlay.shelf.item(number).facts
+        return synthesize(
+            facts, families, draws.fork("variants", number), overlay.world, least_stock=_MOST_UNITS
+        )[0]
+
+    overlay.variants.plan(number, made)
 
 
 def _units(number: int, held: Held) -> dict[str | None, int]:
