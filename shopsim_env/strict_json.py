@@ -5,6 +5,7 @@ Belongs here: syntax. Fields, their values and the words of a refusal are the ca
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from shopsim_env.errors import ShopSimError
@@ -13,7 +14,7 @@ MAX_DEPTH: Final = 16
 
 
 class StrictJsonError(ShopSimError):
-    """No JSON (`invalid_json`), a key twice (`duplicate_key`), no finite number (`not_finite`), `too_deep`."""
+    """`invalid_json`, a key twice (`duplicate_key`), no finite number (`not_finite`), or `too_deep`."""
 
     default_code = "invalid_json"
 
@@ -55,17 +56,22 @@ def _check_value(value: Any, left: int) -> None:
     if isinstance(value, (dict, list)):
         if not left:
             raise _too_deep()
-        for item in value.values() if isinstance(value, dict) else value:
+        for item in _parts(value):
             _check_value(item, left - 1)
-        for key in value if isinstance(value, dict) else ():
-            _check_text(key)
     elif isinstance(value, str):
         _check_text(value)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            _constant(repr(value))
-    elif value is not None and not isinstance(value, int):
+    elif isinstance(value, float) and not math.isfinite(value):
+        _constant(repr(value))
+    elif value is not None and not isinstance(value, (int, float)):
         raise StrictJsonError(f"expected a value of JSON, found {type(value).__name__}")
+
+
+def _parts(value: dict[Any, Any] | list[Any]) -> Iterable[Any]:
+    if isinstance(value, list):
+        return value
+    for key in value:
+        _check_text(key)
+    return value.values()
 
 
 def _check_text(text: Any) -> None:

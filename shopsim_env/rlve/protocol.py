@@ -1,7 +1,7 @@
 """What the agent emits in one turn: a message, tool calls, an answer; read strictly.
 
-Belongs here: the turn format and its refusals. Whether a tool exists, and what it takes, is in `tools`; what an
-answer is worth, in `scores`.
+Belongs here: the turn format and its refusals. Whether a tool exists, and what it takes, is in `tools`; what
+an answer is worth, in `scores`.
 """
 
 import difflib
@@ -43,7 +43,7 @@ class FormatFault(ShopSimError):  # noqa: N818 - the episode's word: a fault end
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call. The name is dotted (`catalog.search`); native calls come with the alias and are renamed."""
+    """One tool call. The name is dotted (`catalog.search`); an alias (`catalog_search`) is renamed."""
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -149,7 +149,7 @@ def _answer(item: Any) -> Answer:
     env = found.get("env")
     if env is not None and env not in ENVIRONMENTS:
         raise FormatFault(
-            f"answer.env: expected one of {', '.join(ENVIRONMENTS)}, found {env[:64]!r}", code="bad_answer"
+            f"answer.env: expected one of {', '.join(ENVIRONMENTS)}, found {_kind(env)}", code="bad_answer"
         )
     done = found.get("done", False)
     if not isinstance(done, bool):
@@ -172,7 +172,7 @@ def _ids(value: Any) -> tuple[str, ...]:
         or not all(isinstance(item, str) for item in value)
     ):
         raise FormatFault(
-            f"answer.recommended_product_ids: expected a list of at most {MOST_IDS} texts, found {_kind(value)}",
+            f"answer.recommended_product_ids: expected at most {MOST_IDS} texts, found {_kind(value)}",
             code="bad_answer",
         )
     return tuple(value)
@@ -209,8 +209,8 @@ def read_policy_answer(value: Any) -> PolicyAnswer:
         return PolicyAnswer(kind, typed, currency)
     except UsageError as error:
         raise FormatFault(
-            f"answer.policy_answer: expected for {kind} {_EXPECTED.get(kind, _NUMBER)}, found a value that is "
-            f"{_kind(given)} and a currency that is {_kind(currency)}",
+            f"answer.policy_answer: expected for {kind} {_EXPECTED.get(kind, _NUMBER)}, found as value "
+            f"{_kind(given)}, as currency {_kind(currency)}",
             code="bad_answer",
         ) from error
 

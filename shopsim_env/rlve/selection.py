@@ -1,6 +1,7 @@
-"""`Selections`: which products a filter leaves, as a set for a search and as a list by price; kept for all episodes.
+"""`Selections`: which products a filter leaves, as a set for a search and as a list by price.
 
-Belongs here: the facts of the world. Stock that an episode takes away comes on top in the tools.
+Shared by all episodes. Belongs here: filtering by the facts of the world. Stock that an episode takes away
+comes on top in the tools.
 """
 
 from array import array
@@ -87,7 +88,7 @@ class Selections:
 
     def _picked(self, category: int, constraints: tuple[Constraint, ...], in_stock: bool) -> Selection:
         pool = self._pools.pool(category)
-        bits = pool.in_stock if in_stock else pool.everything
+        bits = pool.column("stock").from_on(1) if in_stock else (1 << len(pool)) - 1
         for item in constraints:
             bits &= pool.meeting(item)
         flags = f"{bits:0{len(pool)}b}"[::-1]
@@ -106,8 +107,10 @@ class Selections:
         """Place and number of the products of a pool, in the order of `World.matching`."""
         order = self._orders.get(category)
         if order is None:
-            goods = enumerate(self._pools.pool(category).goods)
-            priced = [(-1 if good.price_low is None else good.price_low, place, good.number) for place, good in goods]
+            priced = [
+                (-1 if good.price_low is None else good.price_low, place, good.number)
+                for place, good in enumerate(self._pools.pool(category).goods)
+            ]
             order = [(place, number) for _, place, number in sorted(priced)]
             self._orders.put(category, order)
         return order

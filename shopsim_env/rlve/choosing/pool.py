@@ -37,8 +37,10 @@ class Pool:
         self._world = world
         self._place = {good.number: place for place, good in enumerate(self.goods)}
         self._columns = {name: self._column(name) for name in _STEP}
+        self.everything = (1 << len(self.goods)) - 1
+        self.in_stock = self._columns["stock"].from_on(1)
         # Only these are ever chosen from: in stock in the shop, with a price.
-        self.offered = self._columns["stock"].from_on(1) & self._columns["price_low"].from_on(1)
+        self.offered = self.in_stock & self._columns["price_low"].from_on(1)
 
     @cached_property
     def brands(self) -> Mapping[str, int]:
@@ -98,6 +100,17 @@ class Pool:
         """The product with this number, None when it is not in this category."""
         place = self._place.get(number)
         return None if place is None else self.goods[place]
+
+    def named(self, number: int) -> tuple[tuple[str, int], ...]:
+        """Attribute families and values that a product names."""
+        return tuple(self._named.get(self.place(number), ()))
+
+    @cached_property
+    def _named(self) -> dict[int, list[tuple[str, int]]]:
+        found: dict[int, list[tuple[str, int]]] = {}
+        for number, family, value in sorted(self._world.named_values(self.category.number)):
+            found.setdefault(self._place[number], []).append((family, value))
+        return found
 
     def _column(self, name: str) -> Column:
         at = Good._fields.index(name)

@@ -39,7 +39,8 @@ class PolicyQuestion(Task):
 
     env_id = "POLICY"
     best_score = 1.0
-    least_charged = _OTHER_TURNS
+    # One turn for the searches where the budget of calls allows it, and the answer.
+    least_charged = 2
 
     def __init__(self, setting: Setting, base: PolicyBase, question: Question) -> None:
         self._setting = setting

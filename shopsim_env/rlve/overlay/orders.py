@@ -158,8 +158,8 @@ def order_book(
         UsageError: Too few products, more plans than orders, or more lines than the orders can have
             (`bad_order_book`); a product without a price (`no_price`).
 
-    Source: the published shares of statuses and delivery days. Change: age follows from the status, so that no
-    order of 90 days is still confirmed.
+    Source: the published shares of statuses and delivery days. Change: the age follows from the status, so
+    that no order of 90 days is still confirmed.
     """
     sizes = _sizes(draws, count, least_lines, len(numbers), len(plans))
     products = iter(_distinct(draws, numbers, sum(sizes)))
@@ -190,8 +190,8 @@ def _ids(account: Account) -> tuple[str, str]:
 def _sizes(draws: Draws, count: int, least: int, products: int, plans: int) -> list[int]:
     if not max(count, least) <= products or plans > count or least > count * MOST_LINES:
         raise UsageError(
-            f"order book: expected at least {max(count, least)} products for {count} orders with {least} lines "
-            f"(at most {MOST_LINES} each) and {plans} plans, found {products} products",
+            f"order book: expected at least {max(count, least)} products for {count} orders with {least} "
+            f"lines (at most {MOST_LINES} each) and {plans} plans, found {products} products",
             code="bad_order_book",
         )
     sizes = [draws.between(1, MOST_LINES) for _ in range(count)]

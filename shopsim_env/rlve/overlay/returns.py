@@ -1,7 +1,7 @@
 """Returns and exchanges: the shop's rules, and what was started in an episode.
 
-Belongs here: windows by group of goods, reasons, methods and fees, and the one answer to whether a line may go
-back, which tools, generators and graders share. Texts of the shop's policy are in `policy`.
+Belongs here: windows by group of goods, reasons, methods and fees, and the one answer to whether a line may
+go back, which tools, generators and graders share. Texts of the shop's policy are in `policy`.
 """
 
 import re
@@ -109,8 +109,8 @@ def decide(
         today: The episode's day.
         returned: Order and line ids of returns that were started.
 
-    Source: the published windows, counted from the day of the order, its last day included. Changes: goods that
-    are under way or already returned are refused.
+    Source: the published windows, counted from the day of the order, the last day included. Changes: goods
+    that are under way or already returned are refused.
     """
     window = WINDOWS[group]
     age = (today - order.date).days

@@ -10,7 +10,6 @@ from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.overlay.variants import Variant
 from shopsim_env.rlve.shelf import Shelf
 
-
 _MASK = 2**64 - 1
 
 
@@ -39,7 +38,7 @@ class Stock:
         """
         if units < 0 or (units > 0 and not self._shelf.item(number).facts.stock):
             raise UsageError(
-                f"stock of product {number}: expected 0, or more for one that is in stock in the world, found {units}",
+                f"stock of product {number}: expected 0, or more for one that the world has, found {units}",
                 code="bad_stock",
             )
         self._forced[number] = units
@@ -60,7 +59,9 @@ class Stock:
         touched = self._forced.keys() | self._sold.keys()
         is_out = self._is_out
         return [
-            number for number in numbers if (self.in_stock(number) if number in touched else not is_out(number))
+            number
+            for number in numbers
+            if (self.in_stock(number) if number in touched else not is_out(number))
         ]
 
     def variant_units(self, variant: Variant) -> int:
@@ -74,7 +75,7 @@ class Stock:
             self._sold[variant.id] = self._sold.get(variant.id, 0) + quantity
 
     def _is_out(self, number: int) -> bool:
-        # A hash of the number under the episode's key (the finisher of SplitMix64): a filter asks for thousands.
+        # A hash of the number under the episode's key (SplitMix64's finisher): a filter asks for thousands.
         code = (number * 0x9E3779B97F4A7C15 + self._key) & _MASK
         code = (code ^ code >> 30) * 0xBF58476D1CE4E5B9 & _MASK
         code = (code ^ code >> 27) * 0x94D049BB133111EB & _MASK

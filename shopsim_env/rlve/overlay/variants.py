@@ -14,7 +14,7 @@ from shopsim_env.rlve.fact_model import Facts, Family
 from shopsim_env.rlve.facts import World
 
 VARIANTS: Final = 3
-# Hundredths of the price, so that no variant has the price of the product's card, which would point at the target.
+# Hundredths of the price; none is 100, because the price of the product's card would point at the target.
 _PRICE_SHARES: Final = (90, 92, 94, 95, 96, 98, 102, 104, 105, 106, 108, 110)
 
 

@@ -1,4 +1,4 @@
-"""`ToolFault`: a call that is not legal. The shop's refusals are normal results and live in `overlay.refusal`."""
+"""`ToolFault`: a call that is not legal. Refusals of the shop are normal results (`overlay.refusal`)."""
 
 from shopsim_env.errors import ShopSimError
 

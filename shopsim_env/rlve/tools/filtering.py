@@ -71,8 +71,8 @@ def _category(shelf: Shelf, text: str) -> int:
         return found[0]
     if not found:
         raise RefusalError(
-            f"expected a category of this shop: its path, levels joined by {CATEGORY_SEPARATOR}, or its last level, "
-            f"found {text!r}; the cards of a search say their categories",
+            f"expected a category of this shop: its path, levels joined by {CATEGORY_SEPARATOR}, or its last "
+            f"level, found {text!r}; the cards of a search say their categories",
             code="unknown_category",
         )
     paths = [CATEGORY_SEPARATOR.join(shelf.world.category(number).levels) for number in found[:_NAMED]]

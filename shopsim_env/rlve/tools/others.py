@@ -1,6 +1,8 @@
 """Handlers of `policy.*`, `datetime.*` and `user.*`."""
 
+from shopsim_env.errors import UsageError
 from shopsim_env.rlve.overlay.overlay import Overlay
+from shopsim_env.rlve.overlay.refusal import RefusalError
 from shopsim_env.rlve.tools.arguments import Nothing, PolicySearch
 from shopsim_env.rlve.tools.showing import Result, card
 
@@ -11,9 +13,12 @@ def search_policy(overlay: Overlay, args: PolicySearch) -> Result:
     """The best rules of the shop, none where it has no rules."""
     if overlay.policies is None:
         return {"snippets": []}
-    return {
-        "snippets": [dict(item) for item in overlay.policies.search(args.query, args.top_k, overlay.language)]
-    }
+    try:
+        found = overlay.policies.search(args.query, args.top_k, overlay.language)
+    except UsageError as error:
+        # The rules' own limits, such as a query without a word, are no fault of the protocol.
+        raise RefusalError(str(error), code=error.code) from error
+    return {"snippets": [dict(item) for item in found]}
 
 
 def now(overlay: Overlay, args: Nothing) -> Result:  # noqa: ARG001

@@ -26,13 +26,9 @@ def run_tool(overlay: Overlay, call: Call) -> dict[str, Any]:
         call: Dotted name or alias, and arguments.
 
     Raises:
-        ToolFault: No such tool (`unknown_tool`), or arguments that its schema does not allow (`bad_arguments`).
+        ToolFault: No such tool (`unknown_tool`), or arguments against its schema (`bad_arguments`).
     """
-    spec = _tool(call.name)
-    try:
-        parsed = spec.arguments.model_validate(call.args)
-    except ValidationError as error:
-        raise ToolFault(_what_is_wrong(spec, error)) from error
+    spec, parsed = _parsed(call)
     try:
         return spec.handler(overlay, parsed)
     except RefusalError as refusal:
@@ -45,9 +41,13 @@ def check_call(call: Call) -> None:
     Raises:
         ToolFault: As `run_tool`.
     """
+    _parsed(call)
+
+
+def _parsed(call: Call) -> tuple[ToolSpec, Arguments]:
     spec = _tool(call.name)
     try:
-        spec.arguments.model_validate(call.args)
+        return spec, spec.arguments.model_validate(call.args)
     except ValidationError as error:
         raise ToolFault(_what_is_wrong(spec, error)) from error
 

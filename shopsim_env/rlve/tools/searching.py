@@ -49,7 +49,7 @@ def find(overlay: Overlay, query: str, picked: Picked, top_k: int) -> Found:
 
 
 def _ranked(overlay: Overlay, query: str, picked: Picked, most: int) -> list[Item] | None:
-    """Hits of a query; None when it has no word. Asks for more hits until stock leaves enough, or all are there."""
+    """Hits of a query; None when it has no word. Asks for more until stock leaves enough or none is left."""
     release, where = overlay.release, None
     if not picked.is_empty:
         chosen = overlay.shelf.selections.selection(picked.category, picked.constraints, picked.in_stock)
@@ -117,9 +117,7 @@ def _disturbed(overlay: Overlay, items: list[Item], picked: Picked) -> list[Item
     return shown
 
 
-def _rival(
-    overlay: Overlay, draws: Draws, hit: Item, picked: Picked, places: dict[int, int]
-) -> int | None:
+def _rival(overlay: Overlay, draws: Draws, hit: Item, picked: Picked, places: dict[int, int]) -> int | None:
     """Another product of a hit's category that meets the filter and is not shown before it.
 
     None when a few draws find none, and for a category of so many products that it is no kind of goods.
