@@ -245,7 +245,8 @@ class CartBuilding(Task):
 
     def _forced_chance(self) -> Fraction:
         overlay = self._setting.overlay
-        offered = sum(overlay.stock.in_stock(number) for number in overlay.visits)
+        visited = (good for item in self._items for good in (item.visited.good, *item.visited.others))
+        offered = len(overlay.stock.remaining(good.number for good in visited if good.stock > 0))
         pending = [at for at in range(len(self._items)) if f"i{at}.units" in self._pending]
         # Items whose units are known are alike when these are the same.
         alike = Counter(0 if at in pending else item.units for at, item in enumerate(self._items))
@@ -266,7 +267,7 @@ def make(setting: Setting) -> Task:
     while count > 1 and 1 + 2 * _batches(setting, count) > axes.T_max:
         count -= 1
     wanted = Wanted(count, min(axes.m, _MOST_FACTS), level.cart_visits - level.cart_items, level.slack)
-    visited = choose_visits(setting.pools, draws, wanted, setting.overlay.stock.in_stock)
+    visited = choose_visits(setting.pools, draws, wanted, setting.overlay.stock)
     changed = draws.below(count) if draws.chance(axes.p_switch) else None
     items = [_item(setting, draws, one, at == changed) for at, one in enumerate(visited)]
     numbers = [good.number for one in visited for good in (one.good, *one.others)]
@@ -279,7 +280,7 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
     level, stock, number = setting.task_axes, setting.overlay.stock, visited.good.number
     units = draws.between(_LEAST_UNITS, _MOST_UNITS) if draws.chance(level.cart_p_quantity) else 1
     before = draws.pick([other for other in range(1, _MOST_UNITS + 1) if other != units]) if changed else units
-    if stock.units(number) < max(units, before):
+    if visited.good.stock < max(units, before):
         stock.force(number, _MOST_UNITS)
     families = _variant_families(setting, visited)
     for good in (visited.good, *visited.others):

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from shopsim_env.rlve.envs import discovery, journey, policy
+from shopsim_env.rlve.envs import cart, discovery, journey, policy, returns_making, status
 from shopsim_env.rlve.envs.base import Setting, Task
 
 GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
     "PD": discovery.make,
+    "CART": cart.make,
+    "RETURN": returns_making.make,
+    "STATUS": status.make,
     "POLICY": policy.make,
 }
 

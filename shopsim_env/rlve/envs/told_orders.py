@@ -20,6 +20,8 @@ from shopsim_env.rlve.overlay import Order, OrderLine, Overlay
 from shopsim_env.rlve.shelf import units
 
 DATE, MONEY, GOODS = "date", "money", "goods"
+# One of each kind.
+MOST_FACTS: Final = 3
 # Facts of the goods that are tried, of all that could be said.
 _GOODS_TRIED: Final = 4
 _WORDS: Final = {
@@ -121,6 +123,7 @@ def describe(
     tool_budget: int,
     most_turns: int,
     reads_lines: bool,
+    most_facts: int = MOST_FACTS,
 ) -> Description | None:
     """The first of the sets of facts that fits what is meant and nothing else, and that can be found in time.
 
@@ -134,9 +137,10 @@ def describe(
         tool_budget: Calls in one turn.
         most_turns: Turns that finding it may take.
         reads_lines: Whether the order itself has to be opened, because one of its lines is meant.
+        most_facts: Facts that may be said.
     """
     spare: Description | None = None
-    for facts in _sets(options):
+    for facts in _sets(options, most_facts):
         if _fitting(candidates, (*always, *facts)) != [meant]:
             continue
         found = Description(facts, _turns(candidates, meant, (*always, *facts), tool_budget, reads_lines))
@@ -171,9 +175,9 @@ def _need(
     return Need(id=id_, kind=fact.kind, value=text, topics=frozenset(topics), data=data, keep=keep)
 
 
-def _sets(options: Sequence[Told]) -> Iterator[tuple[Told, ...]]:
+def _sets(options: Sequence[Told], most: int) -> Iterator[tuple[Told, ...]]:
     """Sets of facts of different kinds, small ones first."""
-    for size in range(1, 4):
+    for size in range(1, most + 1):
         for facts in combinations(options, size):
             if len({fact.kind for fact in facts}) == size:
                 yield facts

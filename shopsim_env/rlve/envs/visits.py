@@ -4,7 +4,7 @@ Belongs here: which products stand in a visit history, and facts by which exactl
 variants and the goal of a cart are in `cart`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -14,6 +14,7 @@ from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
 from shopsim_env.rlve.choosing.pool import Pool, Pools
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Facts, Good
+from shopsim_env.rlve.overlay import Stock
 
 # Products of the category that are looked at for one item: enough that two of them miss by one fact each.
 _SAMPLE: Final = 10
@@ -21,7 +22,6 @@ _TRIES: Final = 60
 # Bounds that can be said of a product; the stock of an episode says nothing of it.
 _BOUNDS: Final = ("price_max", "price_min", "rating_min", "rating_count_min", "ship_days_max")
 _STEP: Final = {"price_low": 100, "rating": 10, "rating_count": 10, "ship_days": 1}
-InStock = Callable[[int], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Wanted:
     slack: float
 
 
-def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, in_stock: InStock) -> list[Visited]:
+def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, stock: Stock) -> list[Visited]:
     """Draws the items of a visit history. The cost does not depend on the size of the catalogue or a category.
 
     Each description fits one product of the whole history.
@@ -71,7 +71,7 @@ def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, in_stock: InStock)
         others = wanted.others // wanted.items + (len(found) < wanted.others % wanted.items)
         # Later tries are content with fewer facts: small categories may offer no two that tell apart.
         facts = wanted.facts if attempt < _TRIES // 2 else 1
-        item = _item(pool, draws, facts, others, wanted.slack, in_stock)
+        item = _item(pool, draws, facts, others, wanted.slack, stock)
         if item is not None and is_apart(item, found):
             found.append(item)
         if len(found) == wanted.items:
@@ -107,11 +107,11 @@ def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
 
 
 def _item(
-    pool: Pool, draws: Draws, facts: int, others: int, slack: float, in_stock: InStock
+    pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock
 ) -> Visited | None:
     """One item of a category, None when the drawn products do not differ enough."""
     sample = _sample(pool.goods, draws)
-    good = next((one for one in sample if one.stock > 0 and in_stock(one.number)), None)
+    good = next((one for one in sample if one.stock > 0 and stock.remaining((one.number,))), None)
     if good is None:
         return None
     rest = [one for one in sample if one is not good]

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shopsim_env.rlve.envs.base import ToolRecord
-from shopsim_env.rlve.oracles.base import card_meets, results_of
+from shopsim_env.rlve.oracles.base import results_of
+from shopsim_env.rlve.oracles.cards import card_meets
 from shopsim_env.rlve.sight import Sight
 
 Found = tuple[str, str | None]
@@ -45,6 +46,10 @@ class OrderFinder:
     def quantity(self, found: Found) -> int:
         """Units of a line of an opened order."""
         return next(line["quantity"] for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1])
+
+    def product(self, found: Found) -> str:
+        """Product id of a line of an opened order."""
+        return next(str(line["product_id"]) for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1])
 
     def calls(self, sight: Sight) -> list[Request]:
         """The calls that are needed next; none when `found` knows."""
