@@ -8,6 +8,7 @@ from typing import Final
 
 from shopsim_env.rlve.environments import environment
 from shopsim_env.rlve.oracles.base import Agent
+<<<<<<< HEAD
 from shopsim_env.rlve.oracles.bundle import BundleOracle
 from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
 from shopsim_env.rlve.oracles.journey import JourneyOracle
@@ -17,6 +18,20 @@ from shopsim_env.rlve.oracles.substitution import SubstitutionOracle
 ORACLES: Final[Mapping[str, Callable[[], Agent]]] = {
     "PD": DiscoveryOracle,
     "SUB": SubstitutionOracle,
+=======
+from shopsim_env.rlve.oracles.cart import CartOracle
+from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
+from shopsim_env.rlve.oracles.journey import JourneyOracle
+from shopsim_env.rlve.oracles.policy import PolicyOracle
+from shopsim_env.rlve.oracles.returns import ReturnOracle
+from shopsim_env.rlve.oracles.status import StatusOracle
+
+ORACLES: Final[Mapping[str, Callable[[], Agent]]] = {
+    "PD": DiscoveryOracle,
+    "CART": CartOracle,
+    "RETURN": ReturnOracle,
+    "STATUS": StatusOracle,
+>>>>>>> rlve-orders
     "POLICY": PolicyOracle,
     "BUNDLE": BundleOracle,
 }
