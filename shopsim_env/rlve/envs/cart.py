@@ -294,16 +294,12 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
 def _variant_families(setting: Setting, visited: Visited) -> list[str]:
     """Families for variants, without those by which the customer describes the product."""
     said = {fact.family for fact in visited.facts}
-<<<<<<< HEAD
-    return [name for name in visited.pool.category.families if name not in said and len(setting.families[name].pool) > 2]
-=======
     families = setting.families
     return [
         name
         for name in visited.pool.category.families
         if name not in said and len(families[name].pool) >= VARIANTS
     ]
->>>>>>> rlve-orders
 
 
 def _plan_variants(setting: Setting, number: int, families: Sequence[str]) -> None:

@@ -3,22 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-<<<<<<< HEAD
-from shopsim_env.rlve.envs import bundle, discovery, journey, policy, substitution
-=======
-from shopsim_env.rlve.envs import cart, discovery, journey, policy, returns_making, status
->>>>>>> rlve-orders
+from shopsim_env.rlve.envs import bundle, cart, discovery, journey, policy, returns_making, status, substitution
 from shopsim_env.rlve.envs.base import Setting, Task
 
 GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
     "PD": discovery.make,
-<<<<<<< HEAD
     "SUB": substitution.make,
-=======
     "CART": cart.make,
     "RETURN": returns_making.make,
     "STATUS": status.make,
->>>>>>> rlve-orders
     "POLICY": policy.make,
     "BUNDLE": bundle.make,
 }
