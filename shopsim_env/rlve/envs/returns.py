@@ -24,8 +24,8 @@ from shopsim_env.rlve.envs.base import (
 )
 from shopsim_env.rlve.envs.told_orders import Candidate, Description, told_need
 from shopsim_env.rlve.fact_model import Category
-from shopsim_env.rlve.overlay import Exchange, eligibility
-from shopsim_env.rlve.overlay.returns import FEES, REASONS
+from shopsim_env.rlve.overlay import Exchange
+from shopsim_env.rlve.overlay.returns import FEES, REASONS, decide, group_of
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
@@ -132,7 +132,8 @@ class GoodsReturn(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + other_turns
         self.least_charged = self.least_turns - max(questions, int(self.brief.revision is not None))
-        self._chance = self._forced_chance()
+        self._pending = self.brief.pending
+        self._orders = tuple(setting.overlay.book.orders)
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
         """Line, action, and replacement or reason (`score_return`)."""
@@ -161,7 +162,12 @@ class GoodsReturn(Task):
         Of a return these are a reason and a method that the opening leaves out, of an exchange the share of the
         category's products that will do.
         """
-        return self._chance
+        plea, chance = self._plea, Fraction(1, self._alike())
+        if plea.refusal is not None:
+            return chance
+        if plea.replacement is not None:
+            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
+        return chance / (len(REASONS) if "reason" in self._pending else 1) / (len(FEES) if "method" in self._pending else 1)
 
     def goal(self) -> dict[str, Any]:
         """Line, right outcome, terms or the constraints on the replacement."""
@@ -249,14 +255,12 @@ class GoodsReturn(Task):
     def _wish(self, at: int, one: Constraint) -> Need:
         return constraint_need(self._setting, f"r{at}", one, _WORDS[self._setting.language]["new"])
 
-    def _forced_chance(self) -> Fraction:
-        overlay, plea = self._setting.overlay, self._plea
-        lines = [(order.id, line.id) for order in overlay.book.orders for line in order.lines]
-        alike = sum(eligibility(overlay, *line).eligible == (plea.refusal is None) for line in lines)
-        chance = Fraction(1, alike)
-        if plea.refusal is None and plea.replacement is not None:
-            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
-        if plea.refusal is None:
-            chance /= len(REASONS) if "reason" in self.brief.pending else 1
-            chance /= len(FEES) if "method" in self.brief.pending else 1
-        return chance
+    def _alike(self) -> int:
+        """Lines on which the shop decides as on the one that is meant, before anything was returned."""
+        overlay, alike = self._setting.overlay, 0
+        for order in self._orders:
+            for line in order.lines:
+                levels = overlay.world.category(overlay.shelf.item(line.number).facts.category).levels
+                found = decide(order, line.id, group_of(levels), overlay.today, ())
+                alike += found.eligible == (self._plea.refusal is None)
+        return alike

@@ -7,7 +7,7 @@ the order is in `returns` and `status`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, Final
 
 from shopsim_env.rlve.choosing.constraint import Constraint, decimal_text
@@ -109,9 +109,9 @@ def total(order: Order) -> int:
 def goods_facts(candidate: Candidate, draws: Draws, slack: float) -> list[Told]:
     """Some of what can be said of the first product of a candidate."""
     facts = candidate.goods[0]
-    named = [(item.family, item.value) for item in facts.attributes]
-    said: Iterator[Constraint] = said_of(facts, named, draws, slack)
-    return [Told(GOODS, fact) for _, fact in zip(range(_GOODS_TRIED), said)]  # noqa: B905 - as many as there are
+    values = {item.family: item.value for item in reversed(facts.attributes)}
+    said = said_of(facts, values.get, values, draws, slack)
+    return [Told(GOODS, fact) for fact in islice(said, _GOODS_TRIED)]
 
 
 def describe(
