@@ -99,11 +99,6 @@ class World:
         rows = self._database.rows(sql, (number + 1, last, number))
         return tuple(_category(*row) for row in rows)
 
-    def paths(self) -> list[tuple[int, tuple[str, ...]]]:
-        """Number and levels of every category, the root without levels first."""
-        rows = self._database.rows("SELECT id, path FROM category ORDER BY id")
-        return [(number, _levels(path)) for number, path in rows]
-
     def categories(self, least: int, most: int) -> tuple[int, ...]:
         """Numbers of the categories with this many products, in and below them, both bounds included.
 
@@ -115,10 +110,15 @@ class World:
         )
         return tuple(row[0] for row in self._database.rows(sql, (least, most)))
 
+    def leaves(self, least: int, most: int) -> tuple[int, ...]:
+        """Like `categories`, those without subcategories only: no product is in two of them."""
+        sql = "SELECT id FROM category WHERE last = id AND products BETWEEN ? AND ? ORDER BY id"
+        return tuple(row[0] for row in self._database.rows(sql, (least, most)))
+
     def goods(self, number: int) -> list[Good]:
         """The products of a category and below it, without their attributes, in order of their numbers."""
         sql = (
-            "SELECT id, price_low, rating, rating_count, ship_days, stock, brand FROM fact "
+            "SELECT id, price_low, rating, rating_count, ship_days, stock, brand, category FROM fact "
             "INDEXED BY fact_by_category WHERE category BETWEEN ? AND ? ORDER BY id"
         )
         return [Good._make(row) for row in self._database.rows(sql, (number, self.category(number).last))]
@@ -159,11 +159,6 @@ class World:
         """
         built = self._query(wishes)
         return [row[1] for row in self._database.rows(built.sql, built.parameters)]
-
-    def category_paths(self) -> list[tuple[int, str]]:
-        """Number and path of every category but the root, levels joined as in the catalogue."""
-        rows = self._database.rows("SELECT id, path FROM category WHERE id > ? ORDER BY id", (ROOT_CATEGORY,))
-        return [(row[0], row[1]) for row in rows]
 
     def unmet(self, wishes: Wishes, facts: Facts) -> tuple[str, ...]:
         """Names of the wishes that a product does not meet; empty when it meets all."""

@@ -39,7 +39,8 @@ _DAYS = (
 )
 _GOODS = (
     "品类|类别|类目|种类|哪类|哪一类|什么类型|哪种商品|什么商品|什么产品|买的是什么|买了什么|哪种东西",
-    "category|categories|kind of|type of|sort of|what product|which product|what item|class_|what did you buy",
+    "category|categories|kind of|type of|sort of|what product|which product|what item|class_"
+    "|what did you buy",
 )
 _MEMBER = ("会员|等级|vip|级别", "member|tier|vip|level_|loyalty")
 _METHOD = (
@@ -74,6 +75,13 @@ TOPICS = (
         "shipping time",
         "发货|几天到|几天送|配送|物流|到货|送达|时效|快递|多久能到|多快|几天内|急用|着急",
         "ship|deliver|arriv|how fast|how soon|how quickly|dispatch|urgent",
+    ),
+    _topic(
+        "stock",
+        "库存",
+        "the stock",
+        "库存|存货|现货|备货|有多少货",
+        "stock|inventory|in store|how many left",
     ),
     _topic(
         "brand",
@@ -183,7 +191,7 @@ TOPICS = (
         "电池容量",
         "the battery capacity",
         "电池|毫安|续航|电量|容量|多大电",
-        "battery|mah|capacity|charge last|run time|runtime",
+        "battery|mah|capacity|charge_|run time|runtime",
     ),
     _topic(
         "quantity",

@@ -78,7 +78,7 @@ class CartBuilding(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + _other_turns(setting, items)
         # Variants can be looked up beside the second question; a turn that ends with an answer or a new wish is free.
-        looked_up = _lookups(setting, items) if questions < 2 else 0  # noqa: PLR2004 - as said
+        looked_up = _lookups(setting, items) if questions < 2 else 0
         heard = max(questions, int(self._changed))
         self.least_charged = (heard == 0) + looked_up + _batches(setting, len(items))
         self._chance = self._forced_chance()

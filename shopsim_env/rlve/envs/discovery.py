@@ -5,13 +5,11 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from typing import Any, Final
 
-from shopsim_env.rlve.choosing.choice import Choice, Limits, choose, complete
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.choice import Choice, choose
 from shopsim_env.rlve.choosing.preferences import draw_weights, features, utilities, weigh
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
 from shopsim_env.rlve.draws import Draws
@@ -25,6 +23,7 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
+from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.ranking import PASS_NDCG, Candidate, dcg, score_discovery
@@ -109,12 +108,8 @@ class Discovery(Task):
         needs.append(_priorities(setting, self._weights))
         revision = None
         if self._before:
-            changed = next(
-                at
-                for at, (old, new) in enumerate(zip(choice.constraints, self._choice.constraints, strict=True))
-                if old != new
-            )
-            revision = Revision(constraint_need(setting, f"c{changed}", self._choice.constraints[changed]))
+            at = changed(self._before, self._choice)
+            revision = Revision(constraint_need(setting, f"c{at}", self._choice.constraints[at]))
         kept = {revision.need.id} if revision else set()
         category = category_words(choice.pool.category, setting.language)
         return Brief(
@@ -134,16 +129,16 @@ def make(setting: Setting) -> Task:
     Raises:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
-    limits = Limits(setting.axes.m, setting.task_axes.slack)
+    limits = limits_of(setting, setting.axes.m)
     for attempt in range(_CHOICE_DRAWS):
         draws = setting.draws.fork("goal", attempt)
-        choice = choose(setting.pools, draws, limits, setting.overlay.stock.in_stock)
+        choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
         weights = _telling_weights(choice, draws, setting.axes.k_rec)
         if weights is not None:
             break
     else:
         weights = draw_weights(draws, [])
-    before = _looser(setting, choice, draws) if draws.chance(setting.axes.p_switch) else None
+    before = loosened(setting, choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
     return Discovery(setting, choice, weights, before)
 
 
@@ -165,28 +160,6 @@ def _telling_weights(choice: Choice, draws: Draws, k: int) -> dict[str, int] | N
 def _ranked(choice: Choice, weights: Mapping[str, int]) -> list[int]:
     worth = utilities(choice.feasible, weights)
     return sorted(worth, key=lambda number: (-worth[number], number))
-
-
-def _looser(setting: Setting, choice: Choice, draws: Draws) -> Choice | None:
-    """The choice before the customer changed its mind: one bound was wider, and more products met it."""
-    numeric = [at for at, item in enumerate(choice.constraints) if item.kind in BOUNDS]
-    for at in draws.shuffled(numeric):
-        wider = _widened(choice.constraints[at], draws)
-        constraints = (*choice.constraints[:at], wider, *choice.constraints[at + 1 :])
-        limits = Limits(len(constraints), 0.0, most=2 * Limits(1, 0.0).most)
-        before = complete(choice.pool, constraints, limits, setting.overlay.stock.in_stock)
-        if before and len(before.feasible) > len(choice.feasible):
-            return before
-    return None
-
-
-def _widened(item: Constraint, draws: Draws) -> Constraint:
-    _, least = BOUNDS[item.kind]
-    share = draws.between(20, 60)
-    value = int(item.value)
-    step = 100 if item.kind.startswith("price") else 10 if item.kind.startswith("rating") else 1
-    shift = max(step, value * share // 100 // step * step)
-    return replace(item, value=max(step, value - shift) if least else value + shift)
 
 
 def _priorities(setting: Setting, weights: Mapping[str, int]) -> Need:

@@ -8,7 +8,8 @@ from typing import Any
 
 from shopsim_env.rlve.choosing.preferences import utilities
 from shopsim_env.rlve.fact_model import Good
-from shopsim_env.rlve.oracles.base import Agent, Sight, all_filters, answer, ask_rest, call_tools, results_of
+from shopsim_env.rlve.oracles.base import Agent, all_filters, answer, ask_rest, call_tools, results_of
+from shopsim_env.rlve.sight import Sight
 
 
 class DiscoveryOracle(Agent):
