@@ -167,7 +167,11 @@ class GoodsReturn(Task):
             return chance
         if plea.replacement is not None:
             return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
-        return chance / (len(REASONS) if "reason" in self._pending else 1) / (len(FEES) if "method" in self._pending else 1)
+        return (
+            chance
+            / (len(REASONS) if "reason" in self._pending else 1)
+            / (len(FEES) if "method" in self._pending else 1)
+        )
 
     def goal(self) -> dict[str, Any]:
         """Line, right outcome, terms or the constraints on the replacement."""
@@ -179,7 +183,9 @@ class GoodsReturn(Task):
             "refusal": plea.refusal,
             "reason_code": terms.reason if terms else None,
             "method": terms.method if terms else None,
-            "replacement": [one.text(setting.language, setting.families) for one in replacement.choice.constraints]
+            "replacement": [
+                one.text(setting.language, setting.families) for one in replacement.choice.constraints
+            ]
             if replacement
             else None,
         }
@@ -221,15 +227,22 @@ class GoodsReturn(Task):
     def _brief(self, other_turns: int) -> Brief:
         setting, plea = self._setting, self._plea
         words = _WORDS[setting.language]
-        needs = [told_need(setting, f"d{at}", fact, of_line=True) for at, fact in enumerate(plea.description.facts)]
+        needs = [
+            told_need(setting, f"d{at}", fact, of_line=True) for at, fact in enumerate(plea.description.facts)
+        ]
         revision = None
         if plea.terms is not None:
             terms = plea.terms
-            needs += [self._term("reason", "reason_code", terms.reason), self._term("method", "method", terms.method_before)]
+            needs += [
+                self._term("reason", "reason_code", terms.reason),
+                self._term("method", "method", terms.method_before),
+            ]
             if terms.method != terms.method_before:
                 revision = Revision(self._term("method", "method", terms.method))
         if plea.replacement is not None:
-            wishes = [self._wish(at, one) for at, one in enumerate(plea.replacement.constraints(revised=False))]
+            wishes = [
+                self._wish(at, one) for at, one in enumerate(plea.replacement.constraints(revised=False))
+            ]
             needs += wishes
             if plea.replacement.before is not None:
                 revision = Revision(self._wish(0, plea.replacement.choice.constraints[0]))
@@ -249,7 +262,11 @@ class GoodsReturn(Task):
     def _term(self, name: str, key: str, code: str) -> Need:
         words = _WORDS[self._setting.language]
         return Need(
-            id=name, kind=name, value=words[name].format(words[code]), topics=frozenset({name}), data={key: code}
+            id=name,
+            kind=name,
+            value=words[name].format(words[code]),
+            topics=frozenset({name}),
+            data={key: code},
         )
 
     def _wish(self, at: int, one: Constraint) -> Need:

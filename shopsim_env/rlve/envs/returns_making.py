@@ -136,11 +136,11 @@ def _window(setting: Setting, good: Good) -> int:
 
 
 def _choice(setting: Setting, draws: Draws) -> Choice:
-    limits = Limits(
-        max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos
-    )
+    limits = Limits(max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos)
     stock = setting.overlay.stock
-    return choose(setting.pools, draws.fork("replacement"), limits, lambda number: bool(stock.remaining((number,))))
+    return choose(
+        setting.pools, draws.fork("replacement"), limits, lambda number: bool(stock.remaining((number,)))
+    )
 
 
 def _target_plan(outcome: _Outcome, window: int, product: int, draws: Draws) -> Plan:
@@ -164,7 +164,9 @@ def _book(setting: Setting, draws: Draws, plan: Plan, pool: Pool) -> None:
     for at in range(count - 1):
         lately = at % BACKGROUND_ORDERS < BACKGROUND_ORDERS - 1
         plans.append(
-            Plan(DELIVERED, draws.between(_YOUNGEST, _SHORTEST)) if lately else _drawn(draws, draws.pick(STATUSES))
+            Plan(DELIVERED, draws.between(_YOUNGEST, _SHORTEST))
+            if lately
+            else _drawn(draws, draws.pick(STATUSES))
         )
     lines = max(LEAST_LINES, count + _MORE_LINES)
     overlay.book = order_book(
@@ -186,7 +188,9 @@ def _drawn(draws: Draws, status: str, product: int | None = None) -> Plan:
 def _replaceable(setting: Setting, choice: Choice, meant: Candidate) -> bool:
     """Whether some feasible product other than the returned one is there as often as it was bought."""
     line, stock = meant.lines[0], setting.overlay.stock
-    return any(good.number != line.number and stock.units(good.number) >= line.quantity for good in choice.feasible)
+    return any(
+        good.number != line.number and stock.units(good.number) >= line.quantity for good in choice.feasible
+    )
 
 
 def _options(setting: Setting, draws: Draws, meant: Candidate) -> list[Told]:

@@ -106,9 +106,7 @@ def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
     return found is None or (found < fact.value if least else found > fact.value)
 
 
-def _item(
-    pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock
-) -> Visited | None:
+def _item(pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock) -> Visited | None:
     """One item of a category, None when the drawn products do not differ enough."""
     sample = _sample(pool.goods, draws)
     good = next((one for one in sample if one.stock > 0 and stock.remaining((one.number,))), None)
@@ -171,7 +169,13 @@ def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
     return list(chosen) if len(chosen) == count else None
 
 
-def said_of(good: Good | Facts, named: Callable[[str], int | None], families: Iterable[str], draws: Draws, slack: float) -> Iterator[Constraint]:
+def said_of(
+    good: Good | Facts,
+    named: Callable[[str], int | None],
+    families: Iterable[str],
+    draws: Draws,
+    slack: float,
+) -> Iterator[Constraint]:
     """What can be said of a product, in a drawn order: brand, one value of each family that it names, bounds.
 
     Args:
