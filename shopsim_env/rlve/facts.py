@@ -99,6 +99,11 @@ class World:
         rows = self._database.rows(sql, (number + 1, last, number))
         return tuple(_category(*row) for row in rows)
 
+    def paths(self) -> list[tuple[int, tuple[str, ...]]]:
+        """Number and levels of every category, the root without levels first."""
+        rows = self._database.rows("SELECT id, path FROM category ORDER BY id")
+        return [(number, _levels(path)) for number, path in rows]
+
     def categories(self, least: int, most: int) -> tuple[int, ...]:
         """Numbers of the categories with this many products, in and below them, both bounds included.
 
