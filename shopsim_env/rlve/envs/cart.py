@@ -176,7 +176,9 @@ class CartBuilding(Task):
                 held_units, wanted = sum(units.values()), item.wanted(revised)
                 if held_units != wanted and (held_units < wanted) == fewer:
                     return self._words.units(at, fewer, None if f"i{at}.units" in self._pending else wanted)
-        surplus = next((number for number, _ in held if number not in {item.number for item in self._items}), None)
+        surplus = next(
+            (number for number, _ in held if number not in {item.number for item in self._items}), None
+        )
         if surplus is None:
             return None
         return self._words.surplus(self._setting.overlay.world.facts_at(surplus).price_low)
@@ -209,14 +211,17 @@ class CartBuilding(Task):
                 setting, [need for need in needs if need.id not in kept], _other_turns(setting, self._items)
             ),
             revision=revision,
-            data={"items": [{"filters": category_filter(item.visited.pool.category)} for item in self._items]},
+            data={
+                "items": [{"filters": category_filter(item.visited.pool.category)} for item in self._items]
+            },
             keep=tuple(categories),
         )
 
     def _needs(self, at: int, item: Item) -> list[Need]:
         setting, prefix = self._setting, self._words.of(at)
         found = [
-            constraint_need(setting, f"i{at}.c{place}", fact, prefix) for place, fact in enumerate(item.visited.facts)
+            constraint_need(setting, f"i{at}.c{place}", fact, prefix)
+            for place, fact in enumerate(item.visited.facts)
         ]
         if item.variant is not None:
             family = setting.families[item.variant.family]
@@ -279,7 +284,9 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
     """Units and variant of an item; as many of the products beside it have variants as of the wanted ones."""
     level, stock, number = setting.task_axes, setting.overlay.stock, visited.good.number
     units = draws.between(_LEAST_UNITS, _MOST_UNITS) if draws.chance(level.cart_p_quantity) else 1
-    before = draws.pick([other for other in range(1, _MOST_UNITS + 1) if other != units]) if changed else units
+    before = (
+        draws.pick([other for other in range(1, _MOST_UNITS + 1) if other != units]) if changed else units
+    )
     if visited.good.stock < max(units, before):
         stock.force(number, _MOST_UNITS)
     families = _variant_families(setting, visited)

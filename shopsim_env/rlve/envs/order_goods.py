@@ -14,7 +14,9 @@ from shopsim_env.rlve.envs.base import Setting
 _TRIES: Final = 50
 
 
-def draw_goods(setting: Setting, draws: Draws, count: int, pool: Pool | None = None) -> list[int]:
+def draw_goods(
+    setting: Setting, draws: Draws, count: int, pool: Pool | None = None, without: int | None = None
+) -> list[int]:
     """Numbers of different products with a price: half of them of the pool, the others of the whole catalogue.
 
     Args:
@@ -22,6 +24,7 @@ def draw_goods(setting: Setting, draws: Draws, count: int, pool: Pool | None = N
         draws: Draws of the goal.
         count: Products.
         pool: Category of one half; drawn when not given.
+        without: A product that is not wanted.
 
     Raises:
         UsageError: too few products with a price (code `no_choice`).
@@ -36,7 +39,7 @@ def draw_goods(setting: Setting, draws: Draws, count: int, pool: Pool | None = N
         else:
             number = 1 + draws.below(len(setting.overlay.world))
             price = shelf.item(number).facts.price_low
-        if price is not None:
+        if price is not None and number != without:
             found.setdefault(number)
         if len(found) == count:
             return list(found)

@@ -24,8 +24,8 @@ from shopsim_env.rlve.envs.base import (
 )
 from shopsim_env.rlve.envs.told_orders import Candidate, Description, told_need
 from shopsim_env.rlve.fact_model import Category
-from shopsim_env.rlve.overlay import Exchange, eligibility
-from shopsim_env.rlve.overlay.returns import FEES, REASONS
+from shopsim_env.rlve.overlay import Exchange
+from shopsim_env.rlve.overlay.returns import FEES, REASONS, decide, group_of
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
@@ -132,7 +132,8 @@ class GoodsReturn(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + other_turns
         self.least_charged = self.least_turns - max(questions, int(self.brief.revision is not None))
-        self._chance = self._forced_chance()
+        self._pending = self.brief.pending
+        self._orders = tuple(setting.overlay.book.orders)
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
         """Line, action, and replacement or reason (`score_return`)."""
@@ -161,7 +162,16 @@ class GoodsReturn(Task):
         Of a return these are a reason and a method that the opening leaves out, of an exchange the share of the
         category's products that will do.
         """
-        return self._chance
+        plea, chance = self._plea, Fraction(1, self._alike())
+        if plea.refusal is not None:
+            return chance
+        if plea.replacement is not None:
+            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
+        return (
+            chance
+            / (len(REASONS) if "reason" in self._pending else 1)
+            / (len(FEES) if "method" in self._pending else 1)
+        )
 
     def goal(self) -> dict[str, Any]:
         """Line, right outcome, terms or the constraints on the replacement."""
@@ -173,7 +183,9 @@ class GoodsReturn(Task):
             "refusal": plea.refusal,
             "reason_code": terms.reason if terms else None,
             "method": terms.method if terms else None,
-            "replacement": [one.text(setting.language, setting.families) for one in replacement.choice.constraints]
+            "replacement": [
+                one.text(setting.language, setting.families) for one in replacement.choice.constraints
+            ]
             if replacement
             else None,
         }
@@ -215,15 +227,22 @@ class GoodsReturn(Task):
     def _brief(self, other_turns: int) -> Brief:
         setting, plea = self._setting, self._plea
         words = _WORDS[setting.language]
-        needs = [told_need(setting, f"d{at}", fact, of_line=True) for at, fact in enumerate(plea.description.facts)]
+        needs = [
+            told_need(setting, f"d{at}", fact, of_line=True) for at, fact in enumerate(plea.description.facts)
+        ]
         revision = None
         if plea.terms is not None:
             terms = plea.terms
-            needs += [self._term("reason", "reason_code", terms.reason), self._term("method", "method", terms.method_before)]
+            needs += [
+                self._term("reason", "reason_code", terms.reason),
+                self._term("method", "method", terms.method_before),
+            ]
             if terms.method != terms.method_before:
                 revision = Revision(self._term("method", "method", terms.method))
         if plea.replacement is not None:
-            wishes = [self._wish(at, one) for at, one in enumerate(plea.replacement.constraints(revised=False))]
+            wishes = [
+                self._wish(at, one) for at, one in enumerate(plea.replacement.constraints(revised=False))
+            ]
             needs += wishes
             if plea.replacement.before is not None:
                 revision = Revision(self._wish(0, plea.replacement.choice.constraints[0]))
@@ -243,20 +262,22 @@ class GoodsReturn(Task):
     def _term(self, name: str, key: str, code: str) -> Need:
         words = _WORDS[self._setting.language]
         return Need(
-            id=name, kind=name, value=words[name].format(words[code]), topics=frozenset({name}), data={key: code}
+            id=name,
+            kind=name,
+            value=words[name].format(words[code]),
+            topics=frozenset({name}),
+            data={key: code},
         )
 
     def _wish(self, at: int, one: Constraint) -> Need:
         return constraint_need(self._setting, f"r{at}", one, _WORDS[self._setting.language]["new"])
 
-    def _forced_chance(self) -> Fraction:
-        overlay, plea = self._setting.overlay, self._plea
-        lines = [(order.id, line.id) for order in overlay.book.orders for line in order.lines]
-        alike = sum(eligibility(overlay, *line).eligible == (plea.refusal is None) for line in lines)
-        chance = Fraction(1, alike)
-        if plea.refusal is None and plea.replacement is not None:
-            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
-        if plea.refusal is None:
-            chance /= len(REASONS) if "reason" in self.brief.pending else 1
-            chance /= len(FEES) if "method" in self.brief.pending else 1
-        return chance
+    def _alike(self) -> int:
+        """Lines on which the shop decides as on the one that is meant, before anything was returned."""
+        overlay, alike = self._setting.overlay, 0
+        for order in self._orders:
+            for line in order.lines:
+                levels = overlay.world.category(overlay.shelf.item(line.number).facts.category).levels
+                found = decide(order, line.id, group_of(levels), overlay.today, ())
+                alike += found.eligible == (self._plea.refusal is None)
+        return alike

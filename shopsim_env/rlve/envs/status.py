@@ -130,7 +130,12 @@ def make(setting: Setting) -> Task:
 
 
 def _asked(
-    setting: Setting, draws: Draws, candidates: Sequence[Candidate], meant: Candidate, indirect: bool, most_facts: int
+    setting: Setting,
+    draws: Draws,
+    candidates: Sequence[Candidate],
+    meant: Candidate,
+    indirect: bool,
+    most_facts: int,
 ) -> Asked:
     """An order as the customer tells it: by its id where no description is wanted, or none fits."""
     description = None

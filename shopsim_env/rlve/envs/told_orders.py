@@ -7,7 +7,7 @@ the order is in `returns` and `status`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, Final
 
 from shopsim_env.rlve.choosing.constraint import Constraint, decimal_text
@@ -96,7 +96,12 @@ def line_candidates(overlay: Overlay) -> list[Candidate]:
 def order_candidates(overlay: Overlay) -> list[Candidate]:
     """Every order of the book."""
     return [
-        Candidate(order, order.lines, total(order), tuple(overlay.shelf.item(line.number).facts for line in order.lines))
+        Candidate(
+            order,
+            order.lines,
+            total(order),
+            tuple(overlay.shelf.item(line.number).facts for line in order.lines),
+        )
         for order in overlay.book.orders
     ]
 
@@ -109,9 +114,9 @@ def total(order: Order) -> int:
 def goods_facts(candidate: Candidate, draws: Draws, slack: float) -> list[Told]:
     """Some of what can be said of the first product of a candidate."""
     facts = candidate.goods[0]
-    named = [(item.family, item.value) for item in facts.attributes]
-    said: Iterator[Constraint] = said_of(facts, named, draws, slack)
-    return [Told(GOODS, fact) for _, fact in zip(range(_GOODS_TRIED), said)]  # noqa: B905 - as many as there are
+    values = {item.family: item.value for item in reversed(facts.attributes)}
+    said = said_of(facts, values.get, values, draws, slack)
+    return [Told(GOODS, fact) for fact in islice(said, _GOODS_TRIED)]
 
 
 def describe(
@@ -146,7 +151,10 @@ def describe(
         found = Description(facts, _turns(candidates, meant, (*always, *facts), tool_budget, reads_lines))
         if found.turns > most_turns:
             continue
-        if all(len(_fitting(candidates, (*always, *(one for one in facts if one is not fact)))) > 1 for fact in facts):
+        if all(
+            len(_fitting(candidates, (*always, *(one for one in facts if one is not fact)))) > 1
+            for fact in facts
+        ):
             return found
         spare = spare or found
     return spare
@@ -170,7 +178,12 @@ def told_need(setting: Setting, id_: str, fact: Told, *, of_line: bool) -> Need:
 
 
 def _need(
-    id_: str, fact: Told, text: str, topics: Iterable[str], data: Mapping[str, Any], keep: tuple[str, ...] = ()
+    id_: str,
+    fact: Told,
+    text: str,
+    topics: Iterable[str],
+    data: Mapping[str, Any],
+    keep: tuple[str, ...] = (),
 ) -> Need:
     return Need(id=id_, kind=fact.kind, value=text, topics=frozenset(topics), data=data, keep=keep)
 
@@ -188,7 +201,11 @@ def _fitting(candidates: Iterable[Candidate], facts: Sequence[Told]) -> list[Can
 
 
 def _turns(
-    candidates: Sequence[Candidate], meant: Candidate, facts: Sequence[Told], tool_budget: int, reads_lines: bool
+    candidates: Sequence[Candidate],
+    meant: Candidate,
+    facts: Sequence[Told],
+    tool_budget: int,
+    reads_lines: bool,
 ) -> int:
     """Turns of the plan that `oracles.orders` follows: list, orders opened for money, products opened for goods."""
     left = _fitting(candidates, [fact for fact in facts if fact.kind == DATE])

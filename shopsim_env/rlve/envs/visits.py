@@ -4,7 +4,7 @@ Belongs here: which products stand in a visit history, and facts by which exactl
 variants and the goal of a cart are in `cart`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -106,9 +106,7 @@ def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
     return found is None or (found < fact.value if least else found > fact.value)
 
 
-def _item(
-    pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock
-) -> Visited | None:
+def _item(pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock) -> Visited | None:
     """One item of a category, None when the drawn products do not differ enough."""
     sample = _sample(pool.goods, draws)
     good = next((one for one in sample if one.stock > 0 and stock.remaining((one.number,))), None)
@@ -116,7 +114,7 @@ def _item(
         return None
     rest = [one for one in sample if one is not good]
     tried: list[tuple[Constraint, frozenset[int]]] = []
-    for fact in said_of(good, _named(pool, good), draws, slack):
+    for fact in said_of(good, _named(pool, good), pool.values, draws, slack):
         missing = _missing(pool, rest, fact)
         if not missing:
             continue
@@ -134,15 +132,27 @@ def _sample(goods: Sequence[Good], draws: Draws) -> list[Good]:
     return [goods[at] for at in picks if goods[at].price_low is not None]
 
 
-def _named(pool: Pool, good: Good) -> list[tuple[str, int]]:
-    """Families and values that a product of the pool names."""
+def _named(pool: Pool, good: Good) -> Callable[[str], int | None]:
+    """Tells the first value of a family that a product of the pool names."""
     place = pool.place(good.number)
-    return [(family, value) for family, sets in pool.values.items() for value, bits in sets.items() if bits >> place & 1]
+
+    def value_of(family: str) -> int | None:
+        sets = pool.values.get(family, {})
+        return next((value for value, bits in sets.items() if bits >> place & 1), None)
+
+    return value_of
 
 
-def _missing(pool: Pool, goods: Iterable[Good], fact: Constraint) -> frozenset[int]:
+def _missing(pool: Pool, goods: Sequence[Good], fact: Constraint) -> frozenset[int]:
     """Places of the products that do not meet a fact."""
-    return frozenset(at for at, good in enumerate(goods) if violates(pool, good, fact))
+    if fact.kind in BOUNDS:
+        name, least = BOUNDS[fact.kind]
+        at, bound = Good._fields.index(name), int(fact.value)
+        # Products without a price are not among them.
+        if least:
+            return frozenset(place for place, good in enumerate(goods) if good[at] < bound)
+        return frozenset(place for place, good in enumerate(goods) if good[at] > bound)
+    return frozenset(place for place, good in enumerate(goods) if violates(pool, good, fact))
 
 
 def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
@@ -159,26 +169,32 @@ def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
     return list(chosen) if len(chosen) == count else None
 
 
-def said_of(good: Good | Facts, named: Iterable[tuple[str, int]], draws: Draws, slack: float) -> Iterator[Constraint]:
+def said_of(
+    good: Good | Facts,
+    named: Callable[[str], int | None],
+    families: Iterable[str],
+    draws: Draws,
+    slack: float,
+) -> Iterator[Constraint]:
     """What can be said of a product, in a drawn order: brand, one value of each family that it names, bounds.
 
     Args:
         good: The product.
-        named: Families and values that it names.
+        named: The value of a family that it names, None when it names none.
+        families: Those of its category.
         draws: Draws of the goal.
         slack: Largest share by which a bound is wider than the product's value.
     """
-    values: dict[str, int] = {}
-    for family, value in named:
-        values.setdefault(family, value)
-    kinds: list[Constraint] = [Constraint("value", value, family) for family, value in values.items()]
-    if good.brand is not None:
-        kinds.append(Constraint("brand", good.brand))
-    for kind in draws.shuffled([*kinds, *_BOUNDS]):
-        if isinstance(kind, Constraint):
-            yield kind
-        elif (bound := _bound(good, kind, draws, slack)) > 0:
-            yield Constraint(kind, bound)
+    for kind in draws.shuffled([*_BOUNDS, "brand", *families]):
+        if kind in BOUNDS:
+            bound = _bound(good, kind, draws, slack)
+            if bound > 0:
+                yield Constraint(kind, bound)
+        elif kind == "brand":
+            if good.brand is not None:
+                yield Constraint("brand", good.brand)
+        elif (value := named(kind)) is not None:
+            yield Constraint("value", value, kind)
 
 
 def _bound(good: Good | Facts, kind: str, draws: Draws, slack: float) -> int:

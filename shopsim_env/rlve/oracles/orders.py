@@ -45,11 +45,15 @@ class OrderFinder:
 
     def quantity(self, found: Found) -> int:
         """Units of a line of an opened order."""
-        return next(line["quantity"] for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1])
+        return next(
+            line["quantity"] for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1]
+        )
 
     def product(self, found: Found) -> str:
         """Product id of a line of an opened order."""
-        return next(str(line["product_id"]) for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1])
+        return next(
+            str(line["product_id"]) for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1]
+        )
 
     def calls(self, sight: Sight) -> list[Request]:
         """The calls that are needed next; none when `found` knows."""
@@ -120,7 +124,9 @@ class OrderFinder:
         self, sight: Sight, left: Sequence[tuple[Found, list[str]]]
     ) -> list[tuple[Found, list[str]]]:
         wanted = [sight.request.get("item_filters", {})]
-        wanted += [need["filters"] for id_, need in sight.needs.items() if id_.startswith("d") and "filters" in need]
+        wanted += [
+            need["filters"] for id_, need in sight.needs.items() if id_.startswith("d") and "filters" in need
+        ]
         return [
             (found, names)
             for found, names in left

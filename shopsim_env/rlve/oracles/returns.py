@@ -49,7 +49,11 @@ class ReturnOracle(Agent):
         if found[1] not in self._checked:
             calls.append(("return.check_eligibility", {"order_id": found[0], "line_id": found[1]}))
         if sight.request["replacement"] and self._offers is None:
-            wishes = [need["filters"] for id_, need in sight.needs.items() if id_.startswith("r") and "filters" in need]
+            wishes = [
+                need["filters"]
+                for id_, need in sight.needs.items()
+                if id_.startswith("r") and "filters" in need
+            ]
             filters = merge_filters([sight.request["filters"], *wishes, {"in_stock": True}])
             calls.append(("catalog.search", {"query": "", "filters": filters, "top_k": sight.top_k}))
         return calls
