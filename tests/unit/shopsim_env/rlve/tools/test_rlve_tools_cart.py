@@ -124,7 +124,10 @@ def test_checkout(overlay: Overlay) -> None:
     assert call(overlay, "order.checkout", **ids)["error"]["code"] == "cart_empty"
     add(overlay, 1, 3, "v_one")
     add(overlay, 2)
-    for wrong, code in (("shipping_address_id", "unknown_address"), ("payment_method_id", "unknown_payment_method")):
+    for wrong, code in (
+        ("shipping_address_id", "unknown_address"),
+        ("payment_method_id", "unknown_payment_method"),
+    ):
         assert call(overlay, "order.checkout", **{**ids, wrong: "x"})["error"]["code"] == code
     order = call(overlay, "order.checkout", **ids)
     assert (order["order_id"], order["status"]) == ("ord_001", "CONFIRMED")

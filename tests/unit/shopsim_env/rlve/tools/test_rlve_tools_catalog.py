@@ -112,7 +112,9 @@ def test_a_search_for_more_hits_when_stock_is_scarce(shelf: Shelf) -> None:
         ("x", {"attributes": {"wattage": "many"}}, "unknown_attribute"),
     ],
 )
-def test_what_the_shop_does_not_know_is_refused(shelf: Shelf, query: str, filters: dict[str, Any], code: str) -> None:
+def test_what_the_shop_does_not_know_is_refused(
+    shelf: Shelf, query: str, filters: dict[str, Any], code: str
+) -> None:
     assert search(episode(shelf), query, **filters)["error"]["code"] == code
 
 
@@ -175,7 +177,11 @@ def test_a_product_in_full_and_its_variants(shelf: Shelf) -> None:
     overlay = episode(shelf)
     name = shown(overlay, 1)
     plain = call(overlay, "catalog.get_product", product_id=name)
-    assert (plain["description"], plain["attributes"], plain["has_variants"]) == ("text of 0", ["耐用"], False)
+    assert (plain["description"], plain["attributes"], plain["has_variants"]) == (
+        "text of 0",
+        ["耐用"],
+        False,
+    )
     assert call(overlay, "catalog.get_variants", product_id=name)["variants"] == []
     facts = shelf.item(1).facts
     made, _ = synthesize(facts, shelf.world.category(facts.category).families, Draws("v"), shelf.world)

@@ -30,14 +30,20 @@ def overlay(shelf: Shelf) -> Overlay:
     return made
 
 
-def returning(overlay: Overlay, tool: str, line: str, order_id: str = "ord_001", **more: Any) -> dict[str, Any]:
+def returning(
+    overlay: Overlay, tool: str, line: str, order_id: str = "ord_001", **more: Any
+) -> dict[str, Any]:
     return call(overlay, f"return.{tool}", order_id=order_id, line_id=f"{order_id}_{line}", **more)
 
 
 def test_the_list_holds_the_cut_off_day(overlay: Overlay) -> None:
     """Case tool-order-list-window: ordered on 1 March, 30 days back from 31 March."""
     overlay.book.orders.append(order("ord_000", "DELIVERED", 30))
-    assert [item["order_id"] for item in call(overlay, "order.list")["orders"]] == ["ord_002", "ord_001", "ord_000"]
+    assert [item["order_id"] for item in call(overlay, "order.list")["orders"]] == [
+        "ord_002",
+        "ord_001",
+        "ord_000",
+    ]
     listed = call(overlay, "order.list", days=29)["orders"]
     assert [item["order_id"] for item in listed] == ["ord_002", "ord_001"]
     assert (listed[0]["item_count"], listed[0]["order_date"]) == (6, "2026-03-27")
@@ -101,7 +107,9 @@ def test_unknown_orders_lines_reasons_and_methods(overlay: Overlay) -> None:
     assert not overlay.returns
 
 
-@pytest.mark.parametrize(("method", "fee", "label"), [("mail", 5.99, True), ("in_store", 0, False), ("pickup", 0, False)])
+@pytest.mark.parametrize(
+    ("method", "fee", "label"), [("mail", 5.99, True), ("in_store", 0, False), ("pickup", 0, False)]
+)
 def test_fees(overlay: Overlay, method: str, fee: float, label: bool) -> None:
     """Case tool-return-fee."""
     made = returning(overlay, "initiate", "line_02", reason_code="too_large", method=method)
@@ -128,13 +136,28 @@ def test_an_exchange_starts_a_return_or_completes_one(overlay: Overlay) -> None:
         "status": "EXCHANGE_INITIATED",
     }
     assert overlay.stock.units(6) == 3
-    assert returning(overlay, "exchange", "line_02", new_product_id=new)["error"]["code"] == "already_returned"
+    assert (
+        returning(overlay, "exchange", "line_02", new_product_id=new)["error"]["code"] == "already_returned"
+    )
     overlay.book.orders.append(order("ord_000", "DELIVERED", 20))
     returning(overlay, "initiate", "line_02", "ord_000", reason_code="defective", method="pickup")
     second = returning(overlay, "exchange", "line_02", "ord_000", new_product_id=new)
     assert (second["exchange_id"], second["return_id"]) == ("exc_002", "ret_002")
     assert [item.new for item in overlay.exchanges] == [6, 6]
     assert len(overlay.returns) == 2
+
+
+def test_checkout_is_refused_for_units_that_an_exchange_took(overlay: Overlay) -> None:
+    new = shown(overlay, 6)
+    overlay.variants[6] = (Variant("v_one", "color", 1, "black", 950, 5),)
+    call(overlay, "cart.add", product_id=new, variant_id="v_one", quantity=4)
+    returning(overlay, "exchange", "line_02", new_product_id=new, new_variant_id="v_one")
+    account = overlay.account
+    ids = {"shipping_address_id": account.address_id, "payment_method_id": account.payment_id}
+    assert call(overlay, "order.checkout", **ids)["error"]["code"] == "insufficient_stock"
+    call(overlay, "cart.set_quantity", line_id="line_001", quantity=3)
+    assert call(overlay, "order.checkout", **ids)["status"] == "CONFIRMED"
+    assert overlay.stock.units(6) == 0
 
 
 def test_exchanges_are_refused_for_goods_and_lines_that_do_not_fit(overlay: Overlay) -> None:

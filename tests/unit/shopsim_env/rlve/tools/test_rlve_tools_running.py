@@ -10,11 +10,36 @@ from shopsim_env.errors import UsageError
 from shopsim_env.rlve.overlay import Overlay
 from shopsim_env.rlve.protocol import Call
 from shopsim_env.rlve.shelf import Shelf
-from shopsim_env.rlve.tools import ALIASES, TOOLS, ToolFault, check_call, functions, run_tool, schemas, tool_text
+from shopsim_env.rlve.tools import (
+    ALIASES,
+    TOOLS,
+    ToolFault,
+    check_call,
+    functions,
+    run_tool,
+    schemas,
+    tool_text,
+)
 
-NAMES = """catalog.search catalog.rerank catalog.get_product catalog.get_variants cart.view cart.add cart.remove
-cart.set_quantity order.list order.get_status order.checkout return.check_eligibility return.initiate
-return.exchange policy.search datetime.now user.get_visit_history""".split()
+NAMES = [
+    "catalog.search",
+    "catalog.rerank",
+    "catalog.get_product",
+    "catalog.get_variants",
+    "cart.view",
+    "cart.add",
+    "cart.remove",
+    "cart.set_quantity",
+    "order.list",
+    "order.get_status",
+    "order.checkout",
+    "return.check_eligibility",
+    "return.initiate",
+    "return.exchange",
+    "policy.search",
+    "datetime.now",
+    "user.get_visit_history",
+]
 
 
 def test_the_seventeen_tools() -> None:
@@ -33,7 +58,12 @@ def test_an_alias_is_the_same_tool(shelf: Shelf) -> None:
     [
         ("cart.ad", {}, "unknown_tool", "did you mean cart.add?"),
         ("???", {}, "unknown_tool", "the tools are catalog.search"),
-        ("cart.add", {"product_id": "p", "qty": 2}, "bad_arguments", "qty: unknown argument, did you mean quantity?"),
+        (
+            "cart.add",
+            {"product_id": "p", "qty": 2},
+            "bad_arguments",
+            "qty: unknown argument, did you mean quantity?",
+        ),
         ("cart.view", {"x": 1}, "bad_arguments", "x: unknown argument (known: none)"),
         ("cart.add", {}, "bad_arguments", "product_id: Field required"),
         ("cart.add", {"product_id": "p", "quantity": "2"}, "bad_arguments", "quantity"),
@@ -42,16 +72,33 @@ def test_an_alias_is_the_same_tool(shelf: Shelf) -> None:
         ("cart.add", {"product_id": "p", "quantity": 0}, "bad_arguments", "quantity"),
         ("catalog.search", {"query": "a", "top_k": 0}, "bad_arguments", "top_k"),
         ("catalog.search", {"query": "a", "top_k": 501}, "bad_arguments", "top_k"),
-        ("catalog.search", {"query": "a", "filters": {"cat": "x"}}, "bad_arguments", "filters.cat: unknown argument"),
-        ("catalog.search", {"query": "a", "filters": {"price_max": float("nan")}}, "bad_arguments", "price_max"),
+        (
+            "catalog.search",
+            {"query": "a", "filters": {"cat": "x"}},
+            "bad_arguments",
+            "filters.cat: unknown argument",
+        ),
+        (
+            "catalog.search",
+            {"query": "a", "filters": {"price_max": float("nan")}},
+            "bad_arguments",
+            "price_max",
+        ),
         ("catalog.search", {"query": "a", "filters": {"price_max": -1}}, "bad_arguments", "price_max"),
         ("catalog.search", {"query": "\ud800"}, "bad_arguments", "query"),
-        ("catalog.rerank", {"query": "a", "candidate_product_ids": []}, "bad_arguments", "candidate_product_ids"),
+        (
+            "catalog.rerank",
+            {"query": "a", "candidate_product_ids": []},
+            "bad_arguments",
+            "candidate_product_ids",
+        ),
         ("order.list", {"days": 366}, "bad_arguments", "days"),
         ("return.initiate", {"a": 1, "b": 1, "c": 1, "d": 1}, "bad_arguments", "and 5 more"),
     ],
 )
-def test_faults_say_what_is_wrong(shelf: Shelf, name: str, args: dict[str, Any], code: str, words: str) -> None:
+def test_faults_say_what_is_wrong(
+    shelf: Shelf, name: str, args: dict[str, Any], code: str, words: str
+) -> None:
     overlay = episode(shelf)
     for run in (lambda: run_tool(overlay, Call(name, args)), lambda: check_call(Call(name, args))):
         with pytest.raises(ToolFault) as caught:
