@@ -1,6 +1,7 @@
 """Which fields an answer has in each environment, as JSON schemas in both languages.
 
-Belongs here: names, types and what each field means. Reading an answer is in `protocol`, grading it in `scores`.
+Belongs here: names, types and what each field means. Reading an answer is in `protocol`, grading it in
+`scores`.
 """
 
 from collections.abc import Mapping
@@ -84,6 +85,6 @@ def answer_schema(env_id: str, language: str = "zh") -> dict[str, Any]:
     names = (*ANSWER_FIELDS[env_id], "done")
     return {
         "type": "object",
-        "properties": {name: {**_FIELDS[name][0], "description": str(_FIELDS[name][place])} for name in names},
+        "properties": {name: {**_FIELDS[name][0], "description": _FIELDS[name][place]} for name in names},
         "additionalProperties": False,
     }
