@@ -1,7 +1,7 @@
 """`RlveLeases`: leases over RLVE episodes, by the rules of `shopsim_env.pool`.
 
 Belongs here: what a request and a turn are, how an episode is played again. The rules of leases (expiry,
-fencing, waiting, repeated requests) are the pool's. Nothing here outlives the process: there is no action log.
+fencing, waiting, repeated requests) are the pool's. Nothing outlives the process: there is no action log.
 """
 
 from collections.abc import Mapping

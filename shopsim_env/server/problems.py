@@ -52,7 +52,7 @@ STATUSES: Final[dict[str, int]] = {
     # RLVE.
     "bad_axis": 422,
     "no_choice": 422,
-    "rlve_unavailable": 501,
+    "rlve_unavailable": 404,
     # Recorded runs.
     "unknown_run": 404,
     "unknown_episode": 404,
@@ -81,7 +81,6 @@ TITLES: Final[dict[int, str]] = {
     415: "The body must be plain JSON",
     422: "A value is not what it should be",
     500: "The server failed",
-    501: "This server does not have it",
     503: "Not now",
 }
 RETRY_AFTER_S: Final = 1
