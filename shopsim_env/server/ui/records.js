@@ -15,14 +15,28 @@ function words(value) {
   return String(value);
 }
 
+const pressed = (offered) => (offered.length ? h("div", { class: "row" }, offered.map(([text, use]) => h("button", { type: "button", class: "small", on: { click: use } }, text))) : null);
+const pairs = (entries) => h("dl", { class: "pairs" }, entries.map(([name, one]) => h("div", {}, h("dt", {}, head(name)), h("dd", {}, foreign(words(one))))));
+
+// Rules and products are read, not compared by columns: each is a card.
+function cards(rows, uses, id, text) {
+  const one = (row) => {
+    const { [id]: name, title, [text]: sentence, score, family, rules_in_family, rule, ...rest } = row;
+    return h("li", { class: "entry" }, h("p", {}, h("code", {}, name), " ", h("strong", {}, foreign(title))), sentence === undefined ? null : h("p", {}, foreign(sentence)),
+      Object.keys(rest).length ? pairs(Object.entries(rest)) : null, pressed(uses ? uses(row) : []));
+  };
+  const list = (some) => h("ul", { class: "entries" }, some.map(one));
+  return rows.length <= MOST_ROWS ? list(rows) : [list(rows.slice(0, MOST_ROWS)), fold(w("more", { n: rows.length - MOST_ROWS }), () => list(rows.slice(MOST_ROWS)))];
+}
+
 function table(title, rows, uses) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => rows.some((row) => row[name] !== null));
   const heads = names.map((name) => ({ head: head(name), number: rows.every((row) => typeof (row[name] ?? 0) === "number") }));
   const cells = (row) => names.map((name) => (typeof row[name] === "number" ? row[name] : words(row[name])));
   const offered = uses ? rows.map(uses) : [];
   const buttons = offered.some((list) => list.length);
-  const line = (row, place) => [...cells(row), ...(buttons ? [h("div", { class: "row" }, offered[place].map(([text, use]) => h("button", { type: "button", class: "small", on: { click: use } }, text)))] : [])];
-  const shown = (list, from) => grid(title, buttons ? [...heads, { head: w("rlve.use") }] : heads, list.map((row, place) => line(row, from + place)));
+  const line = (row, place) => [...(buttons ? [pressed(offered[place])] : []), ...cells(row)];
+  const shown = (list, from) => grid(title, buttons ? [{ head: w("rlve.use") }, ...heads] : heads, list.map((row, place) => line(row, from + place)));
   if (rows.length <= MOST_ROWS) return shown(rows, 0);
   return [shown(rows.slice(0, MOST_ROWS), 0), fold(w("more", { n: rows.length - MOST_ROWS }), () => shown(rows.slice(MOST_ROWS), MOST_ROWS))];
 }
@@ -31,20 +45,19 @@ function table(title, rows, uses) {
 export function record(value, uses, title = "") {
   const plain = Object.entries(value).filter(([, one]) => !isTable(one));
   return [
-    plain.length ? h("dl", { class: "pairs" }, plain.map(([name, one]) => h("div", {}, h("dt", {}, head(name)), h("dd", {}, foreign(words(one)))))) : null,
-    Object.entries(value).filter(([, one]) => isTable(one)).map(([name, rows]) => (name === "snippets" ? snippets(rows, uses) : name === "parts" ? rows.map((part) => h("section", {}, h("h4", {}, known("env", part.env_id), " ", mark(part.success)), record(part.goal, null, part.env_id))) : table(`${title}${title && " · "}${head(name)}`, rows, uses))),
+    plain.length ? pairs(plain) : null,
+    Object.entries(value).filter(([, one]) => isTable(one)).map(([name, rows]) => listed(name, rows, uses, title)),
   ];
 }
 
-export const mark = (yes) => h("span", { class: `badge ${yes ? "good" : "bad"}` }, w(yes ? "rlve.success" : "rlve.failure"));
-
-// Rules are sentences: a table would break them into columns.
-function snippets(rows, uses) {
-  const card = (row) => h("li", { class: "snippet" }, h("p", {}, h("code", {}, row.snippet_id), " ", h("strong", {}, foreign(row.title))), h("p", {}, foreign(row.text)),
-    h("div", { class: "row" }, (uses ? uses(row) : []).map(([text, use]) => h("button", { type: "button", class: "small", on: { click: use } }, text))));
-  const list = (some) => h("ul", { class: "snippets" }, some.map(card));
-  return rows.length <= MOST_ROWS ? list(rows) : [list(rows.slice(0, MOST_ROWS)), fold(w("more", { n: rows.length - MOST_ROWS }), () => list(rows.slice(MOST_ROWS)))];
+function listed(name, rows, uses, title) {
+  if (name === "parts") return rows.map((part) => h("section", { class: "stack tight" }, h("h4", {}, known("env", part.env_id), " ", mark(part.success)), record(part.goal, null, part.env_id)));
+  if (name === "snippets") return cards(rows, uses, "snippet_id", "text");
+  if (name === "products") return cards(rows, uses, "product_id", "description");
+  return table(`${title}${title && " · "}${head(name)}`, rows, uses);
 }
+
+export const mark = (yes) => h("span", { class: `badge ${yes ? "good" : "bad"}` }, w(yes ? "rlve.success" : "rlve.failure"));
 
 // One call with what came of it.
 export function called({ name, args, result }, uses) {

@@ -12,7 +12,8 @@ const view = { info: {}, episode: null, observation: null, end: null, turns: [],
 let draft = {};
 let seen = new Map();
 
-const blank = () => ({ message: "", tool: "catalog.search", args: {}, calls: [], answer: {}, done: false });
+const FIRST_TOOL = { CART: "user.get_visit_history", RETURN: "order.list", STATUS: "order.list", POLICY: "policy.search" };
+const blank = (tool) => ({ message: "", tool, args: {}, calls: [], answer: {}, done: false });
 const language = () => document.documentElement.lang.slice(0, 2);
 const about = () => view.info[language()];
 
@@ -47,18 +48,34 @@ async function giveBack() {
   if (lease) await call("DELETE", `v1/rlve/episodes/${lease.lease_id}`);
 }
 
-async function open(key, turns = []) {
+async function open(key, turns = [], strict = false) {
   await giveBack();
   const id = Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const episode = await call("POST", "v1/rlve/episodes", { ...key, strict: false, tools: "none", wait_s: 20, request_id: id });
-  Object.assign(view, { episode, observation: episode.observation, end: null, turns: [], played: [], goal: null, fault: null });
-  draft = blank();
+  const episode = await call("POST", "v1/rlve/episodes", { ...key, strict, tools: "none", wait_s: 20, request_id: id });
+  Object.assign(view, { episode, observation: episode.observation, end: null, turns: [], played: [], goal: null, fault: null, equal: null });
+  draft = blank(FIRST_TOOL[key.env_id] ?? "catalog.search");
   seen = new Map();
   for (const turn of turns) {
     if (view.end) break;
     await play(turn);
   }
   shown();
+  byId("talk_heading")?.focus();
+}
+
+// A recorded episode is played again; its record holds what the observations were, as hashes.
+async function openTrace(text) {
+  let found;
+  try {
+    found = JSON.parse(text.trim().split("\n")[0]);
+  } catch {
+    found = null;
+  }
+  if (found?.schema !== "shopsim-rlve-trace-v1") throw new Refusal("trace", w("rlve.trace.wrong"));
+  await open(found.key, found.actions, found.strict);
+  const again = await call("GET", `v1/rlve/episodes/${view.episode.lease_id}/trace`);
+  view.equal = JSON.stringify([found.release, found.observations, found.reward]) === JSON.stringify([again.release, again.observations, again.reward]);
+  draw();
 }
 
 async function play(turn) {
@@ -66,11 +83,13 @@ async function play(turn) {
   const answer = await call("POST", `v1/rlve/episodes/${lease_id}/step`, { turn, fence, request_id: String(++view.sent) });
   view.fault = answer.info.fault ?? null;
   view.observation = answer.observation;
-  if (view.fault) return;
+  if (view.fault && !answer.done) return;
   view.turns.push(turn);
-  view.played.push(answer.observation.tool_results);
-  for (const one of answer.observation.tool_results) notice(one.result);
-  draft = { ...blank(), answer: draft.answer };
+  if (!view.fault) {
+    view.played.push(answer.observation.tool_results);
+    for (const one of answer.observation.tool_results) notice(one.result);
+  }
+  draft = { ...blank(draft.tool), answer: draft.answer };
   if (answer.done) {
     view.end = answer.info;
     view.goal = await call("GET", `v1/rlve/episodes/${lease_id}/goal`);
@@ -117,9 +136,10 @@ async function send() {
 }
 
 function shown() {
-  const { env_id, difficulty, seed, language: customer } = view.episode.key;
+  const { env_id, difficulty, seed, language: customer, overrides } = view.episode.key;
+  const axes = Object.keys(overrides).length ? JSON.stringify(overrides) : null;
   const turns = view.turns.length ? `#${encodeURIComponent(JSON.stringify(view.turns))}` : "";
-  history.replaceState(null, "", `?${query({ env: env_id, difficulty, seed, language: customer })}${turns}`);
+  history.replaceState(null, "", `?${query({ env: env_id, difficulty, seed, language: customer, overrides: axes })}${turns}`);
   draw();
 }
 
@@ -159,13 +179,21 @@ function uses(row) {
   return [];
 }
 
+function answerOf(turn) {
+  try {
+    return (typeof turn === "string" ? JSON.parse(turn) : turn)?.answer ?? null;
+  } catch {
+    return null;
+  }
+}
+
 function talk() {
   let turn = -1;
   return view.observation.conversation.map(({ role, content }) => {
     const agent = role === "assistant";
     if (agent) turn += 1;
     const results = agent ? view.played[turn] ?? [] : [];
-    const answer = agent ? view.turns[turn]?.answer : null;
+    const answer = agent ? answerOf(view.turns[turn]) : null;
     return h("article", { class: `said ${role}` }, h("h3", {}, w(`rlve.${role}`)), h("p", {}, foreign(content)),
       results.map((one) => called(one, turn === view.played.length - 1 ? uses : null)),
       answer ? h("section", { class: "called" }, h("p", {}, h("strong", {}, w("rlve.answer"))), record(answer, null)) : null);
@@ -228,6 +256,7 @@ function resultPanel() {
     h("div", { class: "row ends" }, h("h2", { id: "result_heading", tabindex: -1 }, w("result")), mark(reward.success)),
     h("dl", { class: "cards" }, card(w("rlve.total"), share(reward.total)), card(w("ended"), known("rlve_reason", reason)),
       PARTS.map((name) => card(w(`rlve.part.${name}`), share(reward[name]), w(`rlve.weight.${name}`)))),
+    view.fault ? h("p", { class: "bad" }, `${view.fault.code}: `, visible(view.fault.message)) : null,
     reward.efficiency_counts || reward.hard_failure ? null : h("p", { class: "quiet" }, w("rlve.no.efficiency")),
     record(Object.fromEntries(COUNTS.map((name) => [name, reward[name]])), null),
     goalParts());
@@ -244,7 +273,8 @@ function headPanel() {
   const trace = async () => guarded(async () => save(`${key.env_id}-d${key.difficulty}-seed${key.seed}.jsonl`, `${JSON.stringify(await call("GET", `v1/rlve/episodes/${lease_id}/trace`))}\n`));
   return h("section", { class: "panel", "aria-label": w("rlve.episode") },
     h("h2", {}, known("env", key.env_id)),
-    h("p", { class: "quiet", id: "facts" }, w("rlve.facts", { id: key.env_id, d: key.difficulty, seed: key.seed, left: view.observation.turns_left, budget: view.observation.tool_budget })),
+    h("p", { class: "quiet", id: "facts" }, w("rlve.facts", { id: key.env_id, d: key.difficulty, seed: key.seed, budget: view.observation.tool_budget })),
+    view.equal === null ? null : h("p", { class: view.equal ? "good" : "bad", id: "equal" }, w(view.equal ? "equal" : "unequal")),
     h("div", { class: "row" }, copyButton("copy.link", () => location.href), h("button", { type: "button", id: "trace", on: { click: trace } }, w("rlve.trace"))));
 }
 
@@ -273,8 +303,10 @@ function readLink() {
   const found = new URLSearchParams(location.search);
   if (!found.has("env")) return null;
   let turns = [];
+  let overrides = {};
   try {
     if (location.hash.length > 1) turns = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+    if (found.has("overrides")) overrides = JSON.parse(found.get("overrides"));
   } catch {
     throw new Refusal("link", w("link.wrong"));
   }
@@ -283,15 +315,15 @@ function readLink() {
   for (const [name, id] of [["env", "env"], ["difficulty", "difficulty"], ["seed", "seed"], ["language", "customer"]]) {
     if (found.has(name)) byId(id).value = found.get(name);
   }
-  return turns;
+  return { turns, overrides };
 }
 
 async function begin() {
   await guarded(async () => {
     await load();
     drawChoices();
-    const turns = readLink();
-    if (turns) await open(wanted(), turns);
+    const link = readLink();
+    if (link) await open({ ...wanted(), overrides: link.overrides }, link.turns);
   });
 }
 
@@ -300,6 +332,10 @@ function listen() {
     event.preventDefault();
     guarded(() => open(wanted()));
   });
+  byId("recorded").addEventListener("change", () => guarded(async () => {
+    const [file] = byId("recorded").files;
+    if (file) await openTrace(await file.text());
+  }));
   byId("next").addEventListener("click", () => guarded(() => {
     byId("seed").value = number("seed", 1e15) + 1;
     return open(wanted());
