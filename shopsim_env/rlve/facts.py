@@ -99,6 +99,11 @@ class World:
         rows = self._database.rows(sql, (number + 1, last, number))
         return tuple(_category(*row) for row in rows)
 
+    def paths(self) -> list[tuple[int, tuple[str, ...]]]:
+        """Number and levels of every category, the root without levels first."""
+        rows = self._database.rows("SELECT id, path FROM category ORDER BY id")
+        return [(number, _levels(path)) for number, path in rows]
+
     def categories(self, least: int, most: int) -> tuple[int, ...]:
         """Numbers of the categories with this many products, in and below them, both bounds included.
 
@@ -159,11 +164,6 @@ class World:
         """
         built = self._query(wishes)
         return [row[1] for row in self._database.rows(built.sql, built.parameters)]
-
-    def category_paths(self) -> list[tuple[int, str]]:
-        """Number and path of every category but the root, levels joined as in the catalogue."""
-        rows = self._database.rows("SELECT id, path FROM category WHERE id > ? ORDER BY id", (ROOT_CATEGORY,))
-        return [(row[0], row[1]) for row in rows]
 
     def unmet(self, wishes: Wishes, facts: Facts) -> tuple[str, ...]:
         """Names of the wishes that a product does not meet; empty when it meets all."""

@@ -87,9 +87,10 @@ class Shelf:
     def _name_categories(self) -> dict[str, list[int]]:
         paths: dict[str, list[int]] = {}
         names: dict[str, list[int]] = {}
-        for number, path in self.world.category_paths():
-            paths.setdefault(path.casefold(), []).append(number)
-            names.setdefault(path.split(CATEGORY_SEPARATOR)[-1].casefold(), []).append(number)
+        for number, levels in self.world.paths():
+            if levels:
+                paths.setdefault(CATEGORY_SEPARATOR.join(levels).casefold(), []).append(number)
+                names.setdefault(levels[-1].casefold(), []).append(number)
         return names | paths
 
     def _read(self, facts: Facts) -> Item:

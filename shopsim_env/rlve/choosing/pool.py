@@ -17,7 +17,6 @@ from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
 from shopsim_env.rlve.fact_model import Category, Good
 from shopsim_env.rlve.facts import World
 from shopsim_env.rlve.safety import denied_path
-from shopsim_env.rlve.schema import CATEGORY_SEPARATOR
 
 SMALLEST, LARGEST = 24, 20_000
 # Slots of a bundle need fewer products; smaller categories are preferred, because all slots are read at once.
@@ -156,7 +155,7 @@ class Pools:
         self._slots: dict[int, tuple[int, ...]] = {}
         # A path below a denied one has the denied segment itself.
         self._denied = [
-            number for number, path in world.category_paths() if denied_path(path.split(CATEGORY_SEPARATOR))
+            number for number, levels in world.paths() if denied_path(levels)
         ]
         if not self._allowed(SMALLEST):
             raise UsageError(

@@ -25,12 +25,12 @@ _BRIEF: Final = 16
 _ASKING, _OPEN = "*asking", "*open"
 _ASKING_CUES: Final = """?|吗|呢|么|哪|啥|几|多少|多大|多久|怎|如何|是否|有没有|还有|能不能|可不可以|要不要
 |是不是|谁|何|请|告诉|告知|说说|说一|说下|讲讲|提供|补充|确认|想知道|想了解|需要知道
-|需要了解|问一下|问下|麻烦|介绍|描述|透露|what|which|how_|who_|whose_|when_|where_|why_
-|any_|anything_|do you_|does_|did you_|is there_|is it_|is the_|are there_|are you_
-|can you_|could_|would_|will you_|should_|may i_|please_|tell_|let me know_|let us know_
-|specify_|share_|provide_|describe_|clarify_|need to know_|i need your_|i need the_
-|i still need_|wonder|confirm_|like to know_|want to know_|curious_|ask_|give me_
-|remind me_|i need a_|need some_|need more_"""
+|需要了解|问一下|问下|麻烦|介绍|描述|透露|what|which|how_|why_|do you_|did you_
+|is there_|are there_|are you_|can you_|could_|would_|will you_|should_|may i_|please_
+|tell_|let me know_|let us know_|specify_|share_|provide_|describe_|clarify_
+|need to know_|i need your_|i need the_|i still need_|wonder|confirm_|like to know_
+|want to know_|curious_|ask_|give me_|remind me_|i need a_|need some_|need more_
+|anything else"""
 _OPEN_CUES: Final = """要求|需求|偏好|讲究|期望|想法|喜好|条件|还有什么|还有别的|还有其他|还有其它|还有哪
 |还有没有|还有吗|还有呢|别的吗|其他的吗|其它的吗|有其他|有其它|有别的|补充|详细|具体
 |更多信息|更多细节|细节|没说|没讲|没提|未说|未提|剩下|其余|剩余|另外几|另外的|另外两
@@ -46,21 +46,20 @@ _NAMEABLE: Final = re.compile("[a-z0-9]{2}|[\u3400-\u9fff]{2}")
 
 
 def _index() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Cues with the topics that they ask for, by their first letters: two of a Latin cue, one of any other."""
+    """Cues with the topics that they ask for, by their first letters: three of a Latin one."""
     found: dict[str, list[tuple[str, str]]] = {}
     own = ((_ASKING, _ASKING_CUES), (_OPEN, _OPEN_CUES))
     for name, cues in (*own, *((topic.name, topic.cues) for topic in TOPICS)):
         for cue in cues.replace("\n", "").replace("_", " ").split("|"):
-            found.setdefault(cue[:2] if cue[0].isascii() and cue[0].isalnum() else cue[0], []).append(
+            found.setdefault(cue[:3] if cue[0].isascii() and cue[0].isalnum() else cue[0], []).append(
                 (cue, name)
             )
     return {start: tuple(cues) for start, cues in found.items()}
 
 
 _CUES: Final = _index()
-_STARTS: Final = re.compile(
-    f"(?<= )[a-z0-9]{{2}}|[{re.escape(''.join(key for key in _CUES if len(key) == 1))}]"
-)
+_LETTERS: Final = re.escape("".join(sorted(start for start in _CUES if len(start) == 1)))
+_STARTS: Final = re.compile(f"(?<= )(?=([a-z0-9][a-z0-9' ]{{2}}))|[{_LETTERS}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def _mentioned(text: str) -> list[str]:
     found: list[str] = []
     for start in _STARTS.finditer(text):
         at = start.start()
-        for cue, name in _CUES.get(start[0], ()):
+        for cue, name in _CUES.get(start[1] or start[0], ()):
             if text.startswith(cue, at):
                 found.append(name)
     return found

@@ -39,7 +39,8 @@ _DAYS = (
 )
 _GOODS = (
     "品类|类别|类目|种类|哪类|哪一类|什么类型|哪种商品|什么商品|什么产品|买的是什么|买了什么|哪种东西",
-    "category|categories|kind of|type of|sort of|what product|which product|what item|class_|what did you buy",
+    "category|categories|kind of|type of|sort of|what product|which product|what item|class_"
+    "|what did you buy",
 )
 _MEMBER = ("会员|等级|vip|级别", "member|tier|vip|level_|loyalty")
 _METHOD = (
@@ -190,7 +191,7 @@ TOPICS = (
         "电池容量",
         "the battery capacity",
         "电池|毫安|续航|电量|容量|多大电",
-        "battery|mah|capacity|charge last|run time|runtime",
+        "battery|mah|capacity|charge_|run time|runtime",
     ),
     _topic(
         "quantity",
