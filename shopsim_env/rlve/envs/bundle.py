@@ -152,15 +152,14 @@ class Bundle(Task):
 
     def _needs(self, plan: Plan) -> list[Need]:
         setting = self._setting
-        needs: list[Need] = []
+        amount = decimal_text(plan.budget)
+        said = _BUDGET[setting.language].format(amount)
+        needs = [Need("budget", "budget", said, frozenset({"budget"}), data={"budget": float(amount)})]
         for place, (slot, called) in enumerate(zip(plan.slots, self._names, strict=True)):
             prefix = _PREFIX[setting.language].format(slot=called)
             for at, item in enumerate(slot.constraints):
                 need = constraint_need(setting, f"s{place}c{at}", item, prefix)
                 needs.append(replace(need, data={"slot": place, **need.data}, keep=(called, *need.keep)))
-        amount = decimal_text(plan.budget)
-        said = _BUDGET[setting.language].format(amount)
-        needs.append(Need("budget", "budget", said, frozenset({"budget"}), data={"budget": float(amount)}))
         return needs
 
 
@@ -241,12 +240,11 @@ def _limits(setting: Setting, pool: Pool, constraints: int) -> Limits:
 
 
 def _binds(setting: Setting, slot: Choice) -> bool:
-    """Whether a product in stock that does not fit is cheaper than all that do."""
+    """Whether neglecting any constraint makes a product the cheapest that does not fit."""
     price, remains = cheapest(slot).price_low or 0, setting.overlay.stock.remains
-    fitting = {good.number for good in slot.feasible}
-    pool = slot.pool
-    cheaper = pool.members(pool.offered & pool.column("price_low").up_to(price - 1))
-    return any(good.number not in fitting and remains(good.number) for good in cheaper)
+    return all(
+        any((good.price_low or 0) < price and remains(good.number) for good in goods) for goods in slot.near()
+    )
 
 
 def _earlier(setting: Setting, plan: Plan, draws: Draws) -> Plan | None:
