@@ -119,7 +119,9 @@ class Episode:
             key.seed,
             compact_json(dict(key.overrides)),
         )
-        self.overlay = Overlay(market, self._axes, draws.fork("overlay"), key.language)
+        self.overlay = Overlay(
+            market.shelf, self._axes, draws.fork("overlay"), language=key.language, currency=market.currency
+        )
         setting = Setting(
             self.overlay, market.pools, self._axes, task_axes(key.difficulty), draws.fork("goal"), key.difficulty
         )
@@ -270,16 +272,17 @@ class Episode:
         )
 
     def _unsafe(self, answer: Answer) -> bool:
+        """Whether the answer recommends goods that no shop assistant may."""
         numbers = (self.overlay.ids.number(name) for name in answer.recommended_product_ids)
-        world = self.overlay.world
+        shelf = self.overlay.shelf
         return any(
-            denied(world.category(world.facts_at(number).category)) for number in numbers if number is not None
+            denied(shelf.world.category(shelf.item(number).facts.category)) for number in numbers if number is not None
         )
 
     def _finish(self, reason: str, answer: Answer | None) -> None:
         score = self.task.grade(answer, self._heard())
         self.reason = reason
-        self.reward = reward_episode(score, self._spent(), self.task.used(answer), self.overlay.seen.ids)
+        self.reward = reward_episode(score, self._spent(), self.task.used(answer), self.overlay.seen)
 
     def _fail(self, kind: str, reason: str) -> None:
         self.reason = reason

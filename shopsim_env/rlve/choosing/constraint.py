@@ -1,7 +1,7 @@
 """`Constraint`: one requirement on a product, its test, its filter and its words.
 
-Belongs here: the closed list of kinds and what each means in the search tool, in Chinese and in English. Which
-constraints a goal has is `choice`'s business.
+Belongs here: the closed list of kinds and what each means in the search tool, in Chinese and in English. Not
+here: which constraints a goal has (`choice`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,10 @@ BOUNDS: Final[Mapping[str, tuple[str, bool]]] = {
     "price_min": ("price_low", True),
     "rating_min": ("rating", True),
     "rating_count_min": ("rating_count", True),
+    "rating_count_max": ("rating_count", False),
     "ship_days_max": ("ship_days", False),
+    "ship_days_min": ("ship_days", True),
+    "stock_min": ("stock", True),
 }
 KINDS: Final = (*BOUNDS, "brand", "value")
 _WORDS: Final = {
@@ -26,7 +29,10 @@ _WORDS: Final = {
         "price_min": "价格不低于{}元",
         "rating_min": "评分不低于{}分",
         "rating_count_min": "至少有{}条评价",
+        "rating_count_max": "评价不超过{}条",
         "ship_days_max": "{}天内发货",
+        "ship_days_min": "{}天后或更晚发货",
+        "stock_min": "库存至少{}件",
         "brand": "品牌是{}",
         "value": "{}是{}",
     },
@@ -35,7 +41,10 @@ _WORDS: Final = {
         "price_min": "a price of at least {}",
         "rating_min": "a rating of at least {}",
         "rating_count_min": "at least {} reviews",
+        "rating_count_max": "at most {} reviews",
         "ship_days_max": "shipping within {} days",
+        "ship_days_min": "shipping after {} days or later",
+        "stock_min": "at least {} pieces in stock",
         "brand": "the brand {}",
         "value": "{}: {}",
     },
@@ -44,7 +53,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A requirement. `value` is a bound in the unit of the fact, a brand, or the value of an attribute family.
+    """A requirement. `value` is a bound in the unit of the fact, a brand, or a value of an attribute family.
 
     Args:
         kind: One of `KINDS`.

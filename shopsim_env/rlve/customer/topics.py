@@ -77,6 +77,13 @@ TOPICS = (
         "ship|deliver|arriv|how fast|how soon|how quickly|dispatch|urgent",
     ),
     _topic(
+        "stock",
+        "库存",
+        "the stock",
+        "库存|存货|现货|备货|有多少货",
+        "stock|inventory|in store|how many left",
+    ),
+    _topic(
         "brand",
         "品牌",
         "the brand",

@@ -77,12 +77,16 @@ class Task(ABC):
         turn_budget: Turns of the agent.
         least_turns: Turns that suffice with tools and dialogue, clarifications and a change of mind included;
             never above the budget.
+        least_charged: Of these, the turns that cost efficiency.
+        best_score: Highest task score that a play can reach.
     """
 
     env_id: str
     brief: Brief
     turn_budget: int
     least_turns: int
+    least_charged: int
+    best_score: float
 
     @abstractmethod
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:

@@ -40,6 +40,9 @@ class Journey(Task):
         # A part that was interrupted may have to begin again.
         again = parts[0].least_turns if interrupted else 0
         self.least_turns = sum(part.least_turns for part in parts) + again
+        # The reply to an answered part brings up the next one: that turn is free.
+        self.least_charged = max(1, sum(part.least_charged - 1 for part in parts) + 1)
+        self.best_score = sum(part.best_score for part in parts) / len(parts)
         self.brief = parts[0].brief
 
     @property
@@ -61,7 +64,8 @@ class Journey(Task):
         """Grades the part that the answer is for, the last open one if it names none; brings up the next one."""
         name = answer.env or self._open()[-1].env_id
         part = next(part for part in self._open() if part.env_id == name)
-        self._scores[name] = part.grade(answer, replace(heard, revised=False))
+        told = frozenset(id_.rpartition(":")[2] for id_ in heard.told if id_.startswith(f"{name}:"))
+        self._scores[name] = part.grade(answer, Heard(revised=False, told=told))
         self._used.append(part.used(answer))
         if self._open() or self._raised == len(self._parts):
             return None
