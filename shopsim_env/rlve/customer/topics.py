@@ -52,7 +52,7 @@ _AMOUNT = (
     "amount|how much_|order total|total_|spent|spend|order value|value of",
 )
 
-TOPICS = (
+_MAIN_TOPICS = (
     _topic("price", "价格", "the price", *_MONEY),
     _topic("budget", "预算", "the budget", *_MONEY),
     _topic(
@@ -298,7 +298,7 @@ _FLAGS = (
     ("cross_border", "跨境订单", "cross-border orders", "跨境|海外", "cross border|overseas|abroad"),
     ("night", "夜间订单", "night orders", "夜间|夜里|晚上", "night"),
 )
-TOPICS += tuple(_topic(*flag, *_CIRCUMSTANCES) for flag in _FLAGS)
+TOPICS = (*_MAIN_TOPICS, *(_topic(*flag, *_CIRCUMSTANCES) for flag in _FLAGS))
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
 """Topics by name."""
