@@ -17,7 +17,9 @@ ACCOUNT = Account("addr_1", "pay_1")
 
 
 def book(shelf: Shelf, seed: int, count: int = 4, **more: Any) -> OrderBook:
-    return order_book(shelf, more.pop("numbers", PRICED), Draws("b", seed), TODAY, count, account=ACCOUNT, **more)
+    return order_book(
+        shelf, more.pop("numbers", PRICED), Draws("b", seed), TODAY, count, account=ACCOUNT, **more
+    )
 
 
 def check(order: Order) -> None:
@@ -52,7 +54,10 @@ def test_books_are_plausible_and_have_the_lines_asked_for(shelf: Shelf) -> None:
             assert 1 <= len(order.lines) <= 5
             for place, line in enumerate(order.lines, 1):
                 assert line.id == f"{order.id}_line_{place:02d}"
-                assert (line.title, line.unit_price) == (shelf.item(line.number).title, 900 + 100 * line.number)
+                assert (line.title, line.unit_price) == (
+                    shelf.item(line.number).title,
+                    900 + 100 * line.number,
+                )
                 assert 1 <= line.quantity <= 3
     assert statuses == set(STATUSES)
 

@@ -13,7 +13,9 @@ HELD = [number for number in range(1, SIZE + 1) if number % 10 != 0]
 
 def test_without_stock_outs_the_world_decides(shelf: Shelf) -> None:
     stock = episode(shelf, p_oos=0).stock
-    assert [number for number in range(1, SIZE + 1) if not stock.in_stock(number)] == list(range(10, SIZE + 1, 10))
+    assert [number for number in range(1, SIZE + 1) if not stock.in_stock(number)] == list(
+        range(10, SIZE + 1, 10)
+    )
     assert {stock.units(number) for number in HELD} == {5}
 
 

@@ -8,7 +8,9 @@ from shopsim_env.rlve.overlay import Variant, synthesize
 from shopsim_env.rlve.shelf import Shelf
 
 
-def made(shelf: Shelf, number: int, *seed: int, families: tuple[str, ...] = ()) -> tuple[tuple[Variant, ...], int]:
+def made(
+    shelf: Shelf, number: int, *seed: int, families: tuple[str, ...] = ()
+) -> tuple[tuple[Variant, ...], int]:
     facts = shelf.item(number).facts
     chosen = families or shelf.world.category(facts.category).families
     return synthesize(facts, chosen, Draws("variants", *seed), shelf.world)
