@@ -102,6 +102,9 @@ def _preparing(setting: Setting, *, exchange: bool) -> int:
 def _attempt(setting: Setting, draws: Draws, outcome: _Outcome) -> GoodsReturn | None:
     choice = _choice(setting, draws) if outcome.replacement else None
     pool = choice.pool if choice else setting.pools.pool(draws.pick(setting.pools.categories))
+    if choice is None and not pool.category.levels and len(setting.pools.categories) > 1:
+        # "Any category" describes nothing.
+        return None
     good = draws.pick(pool.goods)
     window = _window(setting, good)
     if good.price_low is None or (window == 0) != (outcome.refusal == NOT_RETURNABLE):

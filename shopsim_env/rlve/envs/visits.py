@@ -5,7 +5,7 @@ Quantities, variants and the goal of a cart are in `cart`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from operator import attrgetter
 from typing import Final
@@ -19,7 +19,8 @@ from shopsim_env.rlve.overlay import Stock
 
 # Products of the category that are looked at for one item: enough that two of them miss by one fact each.
 _SAMPLE: Final = 10
-_TRIES: Final = 60
+# Histories that are tried, and items in each.
+_ATTEMPTS, _TRIES = 12, 40
 # Bounds that can be said of a product; the stock of an episode says nothing of it.
 _BOUNDS: Final = ("price_max", "price_min", "rating_min", "rating_count_min", "ship_days_max")
 _STEP: Final = {"price_low": 100, "rating": 10, "rating_count": 10, "ship_days": 1}
@@ -66,22 +67,34 @@ def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, stock: Stock) -> l
     Raises:
         UsageError: the catalogue has no such products (code `no_choice`).
     """
-    found: list[Visited] = []
-    for attempt in range(_TRIES):
-        pool = pools.pool(draws.pick(pools.categories))
-        others = wanted.others // wanted.items + (len(found) < wanted.others % wanted.items)
-        # Later tries are content with fewer facts: small categories may offer no two that tell apart.
-        facts = wanted.facts if attempt < _TRIES // 2 else 1
-        item = _item(pool, draws, facts, others, wanted.slack, stock)
-        if item is not None and is_apart(item, found):
-            found.append(item)
-        if len(found) == wanted.items:
+    for attempt in range(_ATTEMPTS):
+        # Later attempts are content with fewer facts: small categories may offer no two that tell apart.
+        easier = replace(wanted, facts=wanted.facts if attempt < _ATTEMPTS // 2 else 1)
+        found = _history(pools, draws, easier, stock)
+        if found is not None:
             return found
     raise UsageError(
         f"expected {wanted.items} products in stock that a few facts tell from {wanted.others} others of "
         "their categories, found fewer; the catalogue is too small or its products are too much alike",
         code="no_choice",
     )
+
+
+def _history(pools: Pools, draws: Draws, wanted: Wanted, stock: Stock) -> list[Visited] | None:
+    """Items one after another; None when one of them leaves no room for the others."""
+    found: list[Visited] = []
+    for _ in range(_TRIES):
+        pool = pools.pool(draws.pick(pools.categories))
+        if not pool.category.levels and len(pools.categories) > 1:
+            # "Any category" describes nothing, and its facts would have to keep out every other item.
+            continue
+        others = wanted.others // wanted.items + (len(found) < wanted.others % wanted.items)
+        item = _item(pool, draws, wanted.facts, others, wanted.slack, stock)
+        if item is not None and is_apart(item, found):
+            found.append(item)
+        if len(found) == wanted.items:
+            return found
+    return None
 
 
 def is_apart(item: Visited, others: Sequence[Visited]) -> bool:
