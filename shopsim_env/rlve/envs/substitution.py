@@ -31,9 +31,9 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 4
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 3
 # Of the products that violate one constraint, so many are compared with the original.
-_MOST_NEAR: Final = 8
+_MOST_NEAR: Final = 5
 _REQUEST: Final = {
     "zh": "商品{id}缺货了，请帮我找替代品，品类：{category}，最多推荐{k}款，都要有货，而且是最像它的。相似度这样算："
     "类目相同2分，品牌相同1分，每有一种属性（颜色、材质等）与它有相同的取值1分，价格相差不超过10%的2分，"
@@ -177,7 +177,7 @@ def make(setting: Setting) -> Task:
         drawn = _drawn(setting, limits, setting.draws.fork("goal", attempt))
         if best is None or drawn.faults < best.faults:
             best = drawn
-        if not best.faults:
+        if best.faults <= setting.axes.m // 2:
             break
     assert best is not None  # noqa: S101 - there is at least one attempt
     setting.overlay.stock.force(best.original.good.number, 0)
