@@ -38,7 +38,10 @@ def test_the_start_shows_the_opening_and_the_budgets(market: Market) -> None:
         ("[]", "format_invalid"),
         ('```json\n{"assistant_message":"hi"}\n```', "format_invalid"),
         ('{"assistant_message":"x","tool_calls":[{"name":"cart.view","args":"a"}]}', "format_invalid"),
-        ('{"assistant_message":"x","answer":{"policy_answer":{"kind":"days","value":NaN},"done":true}}', "format_invalid"),
+        (
+            '{"assistant_message":"x","answer":{"policy_answer":{"kind":"days","value":NaN},"done":true}}',
+            "format_invalid",
+        ),
         ({**DONE, "answer": {"done": True, "env": "SUB"}}, "format_invalid"),
         ({**IDLE, "tool_calls": [call("cart.fly")]}, "tool_invalid"),
         ({**IDLE, "tool_calls": [call("catalog.search", query="x", color="red")]}, "tool_invalid"),
@@ -55,7 +58,9 @@ def test_an_unreadable_turn_or_an_illegal_call_ends_the_episode_at_once(
 
 def test_an_illegal_call_runs_none_of_the_others(market: Market) -> None:
     episode = Episode(market, EpisodeKey("PD", 4, 0))
-    episode.step({**IDLE, "tool_calls": [call("catalog.search", query="", filters={"in_stock": True}), call("x.y")]})
+    episode.step(
+        {**IDLE, "tool_calls": [call("catalog.search", query="", filters={"in_stock": True}), call("x.y")]}
+    )
     assert episode.overlay.searches == 0
 
 
