@@ -79,7 +79,8 @@ def test_every_constraint_binds(pools: Pools, facts: Mapping[int, Facts], d: int
         assert [good.number for good in choice.feasible] == feasible
         assert 3 <= len(feasible) <= 30
         misses = {
-            item: {number for number, items in violated.items() if items == [item]} for item in choice.constraints
+            item: {number for number, items in violated.items() if items == [item]}
+            for item in choice.constraints
         }
         assert all(misses.values()), (seed, choice.constraints)
         assert sum(map(len, misses.values())) >= 3

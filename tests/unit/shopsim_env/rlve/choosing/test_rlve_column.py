@@ -60,7 +60,8 @@ def test_a_bound_falls_where_the_value_changes() -> None:
 
 def test_slack_rounds_to_the_roundest_amount_within() -> None:
     # 137 yuan in hundredths among prices up to 1,000 yuan: a tenth of it is 13.7 yuan, so steps of 10 yuan.
-    column = Column([(100 * price, place) for place, price in enumerate((20, 50, 90, 137, 300, 500, 800, 1000))], 100)
+    prices = (20, 50, 90, 137, 300, 500, 800, 1000)
+    column = Column([(100 * price, place) for place, price in enumerate(prices)], 100)
     assert column.bound(column.whole, 0.5, False, 0.0) == 13_700
     assert column.bound(column.whole, 0.5, False, 0.1) == 14_000
     assert column.bound(column.whole, 0.5, False, 0.4) == 15_000

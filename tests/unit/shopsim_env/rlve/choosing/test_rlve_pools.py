@@ -60,7 +60,9 @@ def test_goals_are_drawn_outside_denied_categories_from_the_lowest_of_equal_ones
     assert paths(world, pools.slots(9)) == ["数码›耳机", "数码›音箱", "服饰›女装›裙子"]
 
 
-def test_a_catalogue_of_denied_or_tiny_categories_is_refused(build: Callable[[list[dict[str, Any]]], Path]) -> None:
+def test_a_catalogue_of_denied_or_tiny_categories_is_refused(
+    build: Callable[[list[dict[str, Any]]], Path],
+) -> None:
     for records in (
         [{**record(number), "category": "武器"} for number in range(60)],
         list(map(record, range(20))),
