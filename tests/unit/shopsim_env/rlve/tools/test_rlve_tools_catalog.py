@@ -1,4 +1,4 @@
-"""Search with filters, depth, stock and noise; rerank, product, variants. Expected values from the shop's rules."""
+"""Search with filters, depth, stock and noise; rerank, product, variants. Values from the shop's rules."""
 
 from typing import Any
 
@@ -107,6 +107,7 @@ def test_a_search_for_more_hits_when_stock_is_scarce(shelf: Shelf) -> None:
         ("", {}, "empty_query"),
         ("!!!", {}, "empty_query"),
         ("x", {"category": "没有"}, "unknown_category"),
+        ("x", {"category": "套装"}, "ambiguous_category"),
         ("x", {"attributes": {"taste": "sweet"}}, "unknown_attribute"),
         ("x", {"attributes": {"color": "blak"}}, "unknown_attribute"),
         ("x", {"attributes": {"wattage": "many"}}, "unknown_attribute"),
@@ -123,7 +124,9 @@ def test_words_without_meaning_leave_the_filters(shelf: Shelf) -> None:
     assert search(episode(shelf), "widget", attributes={"wattage": 65.5})["products"] == []
 
 
-def test_a_close_value_is_proposed(shelf: Shelf) -> None:
+def test_what_is_known_is_proposed(shelf: Shelf) -> None:
+    paths = search(episode(shelf), "x", category="套装")["error"]["message"]
+    assert "服饰›女装›套装; 居家›厨具›套装" in paths
     message = search(episode(shelf), "x", attributes={"color": "blak"})["error"]["message"]
     assert "black" in message
 
