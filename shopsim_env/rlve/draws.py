@@ -7,6 +7,7 @@ Python's `random`, whose sequences may change between versions. What is drawn fo
 from collections.abc import Sequence
 from hashlib import blake2b
 from math import log
+from struct import Struct
 from typing import TypeVar
 
 from shopsim_env.errors import UsageError
@@ -14,7 +15,7 @@ from shopsim_env.errors import UsageError
 _Item = TypeVar("_Item")
 _BITS = 64
 _WHOLE = 1 << _BITS
-_PER_BLOCK = 8
+_BLOCK = Struct(">8Q")
 
 
 class Draws:
@@ -102,11 +103,11 @@ class Draws:
         if not self._block:
             digest = blake2b(self._count.to_bytes(8, "big"), key=self._key).digest()
             self._count += 1
-            self._block = [int.from_bytes(digest[at : at + 8], "big") for at in range(0, 8 * _PER_BLOCK, 8)]
+            self._block = list(_BLOCK.unpack(digest))
         return self._block.pop()
 
 
 def _digest(key: bytes, path: Sequence[str | int]) -> bytes:
     # Length first: ("ab", "c") and ("a", "bc") are different paths; 1 and "1" are the same.
-    text = "".join(f"{len(part)}:{part}" for part in map(str, path))
+    text = "".join([f"{len(part)}:{part}" for part in map(str, path)])
     return blake2b(text.encode("utf-8", "surrogatepass"), key=key).digest()

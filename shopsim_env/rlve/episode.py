@@ -272,10 +272,11 @@ class Episode:
         )
 
     def _unsafe(self, answer: Answer) -> bool:
+        """Whether the answer recommends goods that no shop assistant may."""
         numbers = (self.overlay.ids.number(name) for name in answer.recommended_product_ids)
-        world = self.overlay.world
+        shelf = self.overlay.shelf
         return any(
-            denied(world.category(world.facts_at(number).category)) for number in numbers if number is not None
+            denied(shelf.world.category(shelf.item(number).facts.category)) for number in numbers if number is not None
         )
 
     def _finish(self, reason: str, answer: Answer | None) -> None:

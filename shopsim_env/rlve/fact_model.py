@@ -62,6 +62,7 @@ class Good(NamedTuple):
     ship_days: int
     stock: int
     brand: str | None
+    category: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class World:
     def __init__(self, path: Path) -> None:
         self._database = ReadOnlyDatabase(path)
         self._kept: BoundedCache[str, Facts] = BoundedCache(KEPT_FACTS)
+        self._categories: BoundedCache[int, Category] = BoundedCache(KEPT_FACTS)
         try:
             self._size = self._check(path)
             self.families: Mapping[str, Family] = {item.name: item for item in self._families()}
@@ -78,13 +79,18 @@ class World:
         Raises:
             UsageError: No such category (code `unknown_category`).
         """
+        kept = self._categories.get(number)
+        if kept is not None:
+            return kept
         rows = self._database.rows("SELECT * FROM category WHERE id = ?", (number,))
         if not rows:
             raise UsageError(
                 f"expected the number of a category of this release, found {number!r}",
                 code="unknown_category",
             )
-        return _category(*rows[0])
+        category = _category(*rows[0])
+        self._categories.put(number, category)
+        return category
 
     def subcategories(self, number: int) -> tuple[Category, ...]:
         """Categories directly below one, in order of their names."""
@@ -109,10 +115,15 @@ class World:
         )
         return tuple(row[0] for row in self._database.rows(sql, (least, most)))
 
+    def leaves(self, least: int, most: int) -> tuple[int, ...]:
+        """Like `categories`, those without subcategories only: no product is in two of them."""
+        sql = "SELECT id FROM category WHERE last = id AND products BETWEEN ? AND ? ORDER BY id"
+        return tuple(row[0] for row in self._database.rows(sql, (least, most)))
+
     def goods(self, number: int) -> list[Good]:
         """The products of a category and below it, without their attributes, in order of their numbers."""
         sql = (
-            "SELECT id, price_low, rating, rating_count, ship_days, stock, brand FROM fact "
+            "SELECT id, price_low, rating, rating_count, ship_days, stock, brand, category FROM fact "
             "INDEXED BY fact_by_category WHERE category BETWEEN ? AND ? ORDER BY id"
         )
         return [Good._make(row) for row in self._database.rows(sql, (number, self.category(number).last))]

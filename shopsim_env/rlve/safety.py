@@ -1,7 +1,7 @@
 """Categories whose products no goal is about and no agent may recommend.
 
-Belongs here: the denied words and their test by path segment. What a recommendation of such a product costs is
-the episode's business.
+Belongs here: the denied words and their test by path segment. Not here: what recommending such a product
+costs (`episode`).
 """
 
 import re
@@ -31,8 +31,8 @@ _APART = re.compile(r"[\s_-]+")
 def denied(category: Category) -> bool:
     """Whether a segment of a category's path is a denied word.
 
-    Whole segments count, so that a category of toy weapons or of books on tobacco is not denied; segments that
-    name several things (`烟草/酒类`) are taken apart. Case, spaces and hyphens make no difference.
+    Whole segments count, so that a category of toy weapons is not denied; segments that name several things
+    (`烟草/酒类`) are taken apart. Case, spaces and hyphens make no difference.
     """
     return denied_path(category.levels)
 

@@ -150,11 +150,11 @@ def _hash(observation: Mapping[str, Any]) -> str:
 
 def _plain(raw: str | bytes | Mapping[str, Any]) -> Any:
     """The turn as JSON holds it."""
-    if isinstance(raw, bytes):
-        return raw.decode("utf-8", "replace")
     if isinstance(raw, str):
         return raw
     try:
+        if isinstance(raw, bytes):
+            return raw.decode("utf-8")
         return json.loads(json.dumps(raw, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise TraceError(

@@ -29,6 +29,8 @@ from shopsim_env.rlve.difficulty import Axes, TaskAxes
 from shopsim_env.rlve.environments import COLLECTIONS, ENVIRONMENTS
 from shopsim_env.rlve.overlay import SOURCES, returns
 from shopsim_env.rlve.overlay import STATUSES as STATUSES_OF_ORDERS
+from shopsim_env.rlve.policy.rules import EFFECTS
+from shopsim_env.rlve.policy.vocabulary import FAMILIES
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.tools import TOOLS
 from shopsim_env.rlve.tools.arguments import Filters
@@ -277,6 +279,14 @@ def test_rlve_tools_page_names_every_tool_argument_and_code() -> None:
     arguments = {name for tool in TOOLS.values() for name in tool.arguments.model_fields}
     assert arguments | set(Filters.model_fields) <= words
     assert {item.name for item in fields(Answer)} <= words
+
+
+def test_policy_page_names_every_code_effect_and_family() -> None:
+    words = named("rlve-policy.md")
+    folder = ROOT / "shopsim_env" / "rlve" / "policy"
+    codes = set(raised_codes(*(str(path.relative_to(ROOT)) for path in folder.glob("*.py"))))
+    assert {"policy_tie", "policy_branch"} <= codes <= words
+    assert {*EFFECTS, *FAMILIES} <= words
 
 
 def test_reward_page_names_every_price_code() -> None:

@@ -74,15 +74,16 @@ class Limits:
 def choose(pools: Pools, draws: Draws, limits: Limits, in_stock: InStock) -> Choice:
     """Draws a category and constraints that bind.
 
-    Categories are tried as drawn; when the first ones do not offer the wanted number of constraints, fewer are.
+    Categories are tried as drawn; when the first ones do not offer so many constraints, fewer are wanted.
 
     Raises:
         UsageError: no category of this catalogue gives such a choice (code `no_choice`).
     """
     offering = pools.with_room(int(_ROOM * _GROWTH**limits.constraints / limits.available))
+    enough = _ENOUGH if limits.constraints <= len(BOUNDS) else _EACH
     for attempt in range(_TRIES):
         # Fewer constraints where the catalogue does not offer so many that bind.
-        fewer = max(0, attempt - _ENOUGH) // _EACH
+        fewer = max(0, attempt - enough) // _EACH
         wanted = replace(limits, constraints=max(1, limits.constraints - fewer))
         found = choose_in(pools.pool(draws.pick(offering)), draws, wanted, in_stock)
         if found:
@@ -93,8 +94,8 @@ def choose(pools: Pools, draws: Draws, limits: Limits, in_stock: InStock) -> Cho
 def no_choice(limits: Limits) -> UsageError:
     """The error for a catalogue in which nothing fits."""
     return UsageError(
-        f"expected a category in which {limits.constraints} constraints leave {limits.fewest} to {limits.most} "
-        "products, found none; the catalogue is too small or its products are too much alike",
+        f"expected a category in which {limits.constraints} constraints leave {limits.fewest} to "
+        f"{limits.most} products, found none; the catalogue is too small or its products are too much alike",
         code="no_choice",
     )
 
@@ -105,14 +106,17 @@ def choose_in(pool: Pool, draws: Draws, limits: Limits, in_stock: InStock) -> Ch
         return None
     sketch = _Sketch(pool, draws, limits, pool.offered)
     for kind in _order(pool, draws, limits):
-        if len(sketch.chosen) < limits.constraints:
-            sketch.add(kind)
+        sketch.add(kind)
+        if len(sketch.chosen) == limits.constraints:
+            break
     if len(sketch.chosen) < limits.constraints:
         return None
     return complete(pool, sketch.chosen, limits, in_stock)
 
 
-def complete(pool: Pool, constraints: Sequence[Constraint], limits: Limits, in_stock: InStock) -> Choice | None:
+def complete(
+    pool: Pool, constraints: Sequence[Constraint], limits: Limits, in_stock: InStock
+) -> Choice | None:
     """The choice of these constraints with an episode's stock, None when it is outside the limits."""
     if not constraints:
         return None
@@ -184,13 +188,16 @@ class _Sketch:
             self.bands[fact] = column.narrowed(band, int(constraint.value), least)
 
     def _named(self, kind: str, fewest: int, most: int) -> tuple[Constraint, int] | None:
-        brand = kind == "brand"
-        sets = self.pool.brands if brand else self.pool.values[kind]
-        fits = [(value, bits) for value, bits in sets.items() if fewest <= (self.rest & bits).bit_count() <= most]
+        fits: list[tuple[int | str, int]] = []
+        for value, bits in self.pool.common[kind]:
+            if fewest <= (self.rest & bits).bit_count() <= most:
+                fits.append((value, bits))
         if not fits:
             return None
         value, bits = self.draws.pick(fits)
-        return (Constraint("brand", value) if brand else Constraint("value", value, kind)), bits
+        if kind == "brand":
+            return Constraint("brand", value), bits
+        return Constraint("value", value, kind), bits
 
 
 def _goal(count: int, limits: Limits, draws: Draws) -> int:
@@ -208,14 +215,16 @@ def _goal(count: int, limits: Limits, draws: Draws) -> int:
 
 def _order(pool: Pool, draws: Draws, limits: Limits) -> Iterator[str]:
     """Kinds in the order in which they are tried: the price first, as published, the less usual ones last."""
-    named = ["brand", *pool.values] if limits.constraints > 1 else []
-    for kind in (_FIRST, *draws.shuffled([*_USUAL, *named]), *draws.shuffled(_RARE)):
-        if limits.kinds is None or _kind(kind) in limits.kinds:
-            yield kind
+    if _allows(limits, _FIRST):
+        yield _FIRST
+    # Made only when one is asked for: where the price is the only constraint, no values are read.
+    usual = [*_USUAL, *pool.common]
+    for kinds in (usual, list(_RARE)):
+        yield from draws.shuffled([kind for kind in kinds if _allows(limits, kind)])
 
 
-def _kind(name: str) -> str:
-    return name if name in BOUNDS or name == "brand" else "value"
+def _allows(limits: Limits, kind: str) -> bool:
+    return limits.kinds is None or (kind if kind in BOUNDS or kind == "brand" else "value") in limits.kinds
 
 
 def _near(start: int, sets: Sequence[int]) -> tuple[int, list[int]]:

@@ -1,7 +1,7 @@
 """`Constraint`: one requirement on a product, its test, its filter and its words.
 
-Belongs here: the closed list of kinds and what each means in the search tool, in Chinese and in English. Which
-constraints a goal has is `choice`'s business.
+Belongs here: the closed list of kinds and what each means in the search tool, in Chinese and in English. Not
+here: which constraints a goal has (`choice`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,7 +53,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A requirement. `value` is a bound in the unit of the fact, a brand, or the value of an attribute family.
+    """A requirement. `value` is a bound in the unit of the fact, a brand, or a value of an attribute family.
 
     Args:
         kind: One of `KINDS`.

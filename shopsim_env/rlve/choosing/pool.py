@@ -1,12 +1,13 @@
 """`Pool`: the products of one category side by side, as bit sets.
 
-Belongs here: which products of a category meet a constraint, answered in microseconds, because a generator asks
-it hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them is
-an episode's. Which constraints make a goal is in `choice`.
+Belongs here: which products of a category meet a constraint, answered in microseconds, because generators ask
+it hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them is an
+episode's. Which constraints make a goal is in `choice`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import Final
 
 from shopsim_env.cache import BoundedCache
@@ -18,7 +19,12 @@ from shopsim_env.rlve.facts import World
 from shopsim_env.rlve.safety import denied_path
 
 SMALLEST, LARGEST = 24, 20_000
+# Slots of a bundle need fewer products; smaller categories are preferred, because all slots are read at once.
+SMALLEST_SLOT: Final = 8
+SLOT_SIZES: Final = (500, 4_000, LARGEST)
 KEPT_POOLS: Final = 256
+# Products that must share a value for it to be asked for.
+SHARED: Final = 6
 # Smallest difference of two bounds: whole units of money, tenths of a star.
 _STEP: Final = {"price_low": 100, "rating": 10, "rating_count": 1, "ship_days": 1, "stock": 1}
 
@@ -37,8 +43,11 @@ class Pool:
         self._world = world
         self._place = {good.number: place for place, good in enumerate(self.goods)}
         self._columns = {name: self._column(name) for name in _STEP}
+        self.everything = (1 << len(self.goods)) - 1
+        self.in_stock = self._columns["stock"].from_on(1)
+        self.priced = self._columns["price_low"].from_on(1)
         # Only these are ever chosen from: in stock in the shop, with a price.
-        self.offered = self._columns["stock"].from_on(1) & self._columns["price_low"].from_on(1)
+        self.offered = self.in_stock & self.priced
 
     @cached_property
     def brands(self) -> Mapping[str, int]:
@@ -53,11 +62,32 @@ class Pool:
     def values(self) -> Mapping[str, Mapping[int, int]]:
         """The products that name each value of each attribute family."""
         found: dict[str, dict[int, int]] = {}
-        for number, family, value in self._world.named_values(self.category.number):
-            sets = found.setdefault(family, {})
-            sets[value] = sets.get(value, 0) | 1 << self._place[number]
+        for place, pairs in enumerate(self._named):
+            for family, value in pairs:
+                sets = found.setdefault(family, {})
+                sets[value] = sets.get(value, 0) | 1 << place
         # Rows come in the order of an index; goals must not depend on it.
         return {family: dict(sorted(sets.items())) for family, sets in sorted(found.items())}
+
+    @cached_property
+    def _named(self) -> list[list[tuple[str, int]]]:
+        """Families and values by place."""
+        found: list[list[tuple[str, int]]] = [[] for _ in self.goods]
+        for number, family, value in self._world.named_values(self.category.number):
+            found[self._place[number]].append((family, value))
+        return found
+
+    @cached_property
+    def common(self) -> Mapping[str, tuple[tuple[int | str, int], ...]]:
+        """By family, and for `brand`: values that some of the offered products share, with their products."""
+        named: list[tuple[str, Iterable[tuple[int | str, int]]]] = [("brand", self.brands.items())]
+        named += [(family, sets.items()) for family, sets in self.values.items()]
+        found: dict[str, tuple[tuple[int | str, int], ...]] = {}
+        for kind, sets in named:
+            shared = tuple(item for item in sets if (item[1] & self.offered).bit_count() >= SHARED)
+            if shared:
+                found[kind] = shared
+        return found
 
     def __len__(self) -> int:
         return len(self.goods)
@@ -91,7 +121,10 @@ class Pool:
             UsageError: the product is not in this category (code `unknown_product`).
         """
         if number not in self._place:
-            raise UsageError(f"product {number} is not in category {self.category.number}", code="unknown_product")
+            raise UsageError(
+                f"expected a product of category {self.category.number}, found {number}",
+                code="unknown_product",
+            )
         return self._place[number]
 
     def find(self, number: int) -> Good | None:
@@ -99,10 +132,13 @@ class Pool:
         place = self._place.get(number)
         return None if place is None else self.goods[place]
 
+    def named(self, number: int) -> tuple[tuple[str, int], ...]:
+        """Attribute families and values that a product names, in order."""
+        return tuple(sorted(self._named[self.place(number)]))
+
     def _column(self, name: str) -> Column:
-        at = Good._fields.index(name)
-        found = [(good[at], place) for place, good in enumerate(self.goods) if good[at] is not None]
-        return Column(found, _STEP[name])
+        values = map(attrgetter(name), self.goods)
+        return Column([(value, at) for at, value in enumerate(values) if value is not None], _STEP[name])
 
 
 class Pools:
@@ -116,8 +152,11 @@ class Pools:
         self._world = world
         self._kept: BoundedCache[int, Pool] = BoundedCache(2 * KEPT_POOLS)
         self._roomy: dict[int, tuple[int, ...]] = {}
+        self._slots: dict[int, tuple[int, ...]] = {}
         # A path below a denied one has the denied segment itself.
-        self._denied = [number for number, levels in world.paths() if denied_path(levels)]
+        self._denied = [
+            number for number, levels in world.paths() if denied_path(levels)
+        ]
         if not self._allowed(SMALLEST):
             raise UsageError(
                 f"expected a catalogue with a category of {SMALLEST} to {LARGEST} products, found none; RLVE "
@@ -140,6 +179,15 @@ class Pools:
         self._roomy[products] = found
         return found
 
+    def slots(self, wanted: int) -> tuple[int, ...]:
+        """Categories without subcategories for the slots of a bundle: small ones, if so many are."""
+        found = self._slots.get(wanted, ())
+        for most in SLOT_SIZES:
+            if len(found) < wanted:
+                found = self._safe(self._world.leaves(SMALLEST_SLOT, most))
+        self._slots[wanted] = found
+        return found
+
     def pool(self, category: int) -> Pool:
         """The pool of a category."""
         found = self._kept.get(category)
@@ -149,12 +197,11 @@ class Pools:
         return found
 
     def _allowed(self, least: int) -> tuple[int, ...]:
-        found = self._world.categories(least, LARGEST)
-        if not self._denied:
-            return found
-        lasts = {number: self._world.category(number).last for number in found}
-        return tuple(number for number in found if not self._holds_denied(number, lasts[number]))
+        return self._safe(self._world.categories(least, LARGEST))
 
-    def _holds_denied(self, first: int, last: int) -> bool:
-        """Whether a category lies in a denied one, or one of those below it is denied."""
-        return any(first <= number <= last for number in self._denied)
+    def _safe(self, numbers: tuple[int, ...]) -> tuple[int, ...]:
+        """Those that hold no denied category and lie in none."""
+        if not self._denied:
+            return numbers
+        ranges = [(number, self._world.category(number).last) for number in numbers]
+        return tuple(first for first, last in ranges if not any(first <= one <= last for one in self._denied))

@@ -45,24 +45,36 @@ def draw_weights(draws: Draws, topics: Iterable[str]) -> dict[str, int]:
     return dict(zip(TOLD_DIMENSIONS, shares, strict=True))
 
 
-def utilities(goods: Sequence[Good], weights: Mapping[str, int]) -> dict[int, float]:
-    """Worth of products by number, 0 to 1: the weighted mean of what each dimension gives.
+def features(goods: Sequence[Good]) -> dict[int, tuple[float, float, float]]:
+    """Of products by number: what price, rating and shipping give, each 0 to 1, in the order of `TOLD_DIMENSIONS`.
 
     price: 1 at the cheapest of these products, 0 at the dearest, linear between; all 1 when they cost the same.
     rating: (stars - 1) / 4. shipping: 1 - days / 14, at least 0. Source: the published features.
     """
     prices = [good.price_low for good in goods if good.price_low is not None]
     low, high = min(prices, default=0), max(prices, default=0)
-    total = sum(weights.values())
-    found: dict[int, float] = {}
-    for good in goods:
-        parts = {
-            "price": price_worth(good.price_low, low, high),
-            "rating": min(1.0, max(0.0, (good.rating - 100) / 400)),
-            "shipping": max(0.0, 1 - good.ship_days / _LONGEST_SHIPPING),
-        }
-        found[good.number] = sum(weight * parts[name] for name, weight in weights.items()) / total
-    return found
+    return {
+        good.number: (
+            price_worth(good.price_low, low, high),
+            min(1.0, max(0.0, (good.rating - 100) / 400)),
+            max(0.0, 1 - good.ship_days / _LONGEST_SHIPPING),
+        )
+        for good in goods
+    }
+
+
+def weigh(found: Mapping[int, tuple[float, float, float]], weights: Mapping[str, int]) -> dict[int, float]:
+    """Worth of products by number, 0 to 1: the weighted mean of their features."""
+    price, rating, shipping = (weights[name] for name in TOLD_DIMENSIONS)
+    total = price + rating + shipping
+    return {
+        number: (price * one + rating * two + shipping * three) / total for number, (one, two, three) in found.items()
+    }
+
+
+def utilities(goods: Sequence[Good], weights: Mapping[str, int]) -> dict[int, float]:
+    """Worth of products by number among themselves: `weigh` of their `features`."""
+    return weigh(features(goods), weights)
 
 
 def price_worth(price: int | None, low: int, high: int) -> float:

@@ -1,8 +1,8 @@
 """The customer of an RLVE episode: a state machine over the disclosure ledger.
 
-Belongs here: what is told in answer to what, in which order, and the act that an utterance counts as. It knows
-the brief and the messages alone, so the same draws and messages give the same words. Goals, tools and grades are
-not here; wordings are in `words`, the reading of messages in `questions`.
+Belongs here: what is told in answer to what, in which order, and the act that an utterance counts as. It
+knows the brief and the messages alone, so the same draws and messages give the same words. Goals, tools and
+grades are not here; wordings are in `words`, the reading of messages in `questions`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class Customer:
         draws: Its own sequence; decides wordings and typing errors.
         axes: `p_noise` is used. Patience is the turn budget, which the episode keeps.
         language: `zh` or `en`; messages are understood in both.
-        wording: Finds other words for what is told, such as a checked language model's; None for the templates.
+        wording: Finds other words for what is told, such as a checked language model's; None for none.
 
     Attributes:
         ledger: All needs of all briefs so far, and which were told.
@@ -151,7 +151,7 @@ class Customer:
         pending = self._pending()
         told = asked(question, pending)
         if question.open:
-            told = list(dict.fromkeys([*told, *pending]))
+            told = list({need.id: need for need in (*told, *pending)}.values())
         if told:
             chosen = tuple(told[:TOLD_PER_ANSWER])
             words = self._tell("tell", chosen, question, draws)
@@ -164,10 +164,9 @@ class Customer:
         return (), False, self._nothing(question, draws)
 
     def _nothing(self, question: Question, draws: Draws) -> list[list[Piece]]:
-        about = question.about()
-        if not about:
+        if not question.topics:
             return []
-        label = BY_NAME[about[0]].label(self._language)
+        label = BY_NAME[question.topics[0]].label(self._language)
         return [fill(self._language, "nothing", draws, topic=[(label, False)])]
 
     def _change_mind(self, draws: Draws) -> tuple[tuple[Need, ...], list[list[Piece]]]:
@@ -207,7 +206,7 @@ class Customer:
         words = fill(self._language, occasion, draws, needs=values)
         if self._wording is None:
             return words
-        return self._reworded([words], tuple(needs), (), question.about())
+        return self._reworded([words], tuple(needs), (), question.topics)
 
     def _reworded(
         self,
@@ -270,8 +269,9 @@ class Customer:
 
     def _needs(self) -> list[Need]:
         """Needs of all matters, those of the current one first."""
-        order = [self._matters[self._current], *self._matters]
-        return [need for need in dict.fromkeys(need for matter in order for need in matter.needs)]
+        current = self._matters[self._current]
+        others = (matter for matter in self._matters if matter is not current)
+        return [need for matter in (current, *others) for need in matter.needs]
 
     def _pending(self) -> list[Need]:
         return [need for need in self._needs() if need.id not in self.ledger.disclosed]

@@ -1,7 +1,7 @@
 """Topics that an agent's question can be about: their names in both languages and the cues that ask for them.
 
-Belongs here: data and the lookup of cues. A cue in Latin letters matches at the beginning of a word, one that ends
-with a blank the whole word; a Chinese one matches anywhere. Reading a whole message is in `questions`.
+Belongs here: data. A cue in Latin letters matches at the beginning of a word, and up to its end where it has
+`_`; a Chinese one matches anywhere. Looking them up in messages is in `questions`.
 """
 
 from dataclasses import dataclass
@@ -9,22 +9,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One family of questions; `zh` and `en` name it in a reply."""
+    """One family of questions; `zh` and `en` name it in a reply, `cues` are given with `|` between them."""
 
     name: str
     zh: str
     en: str
-    cues: tuple[str, ...]
+    cues: str
 
     def label(self, language: str) -> str:
         """Its name in `zh` or `en`."""
         return self.zh if language == "zh" else self.en
 
 
-def _topic(name: str, zh: str, en: str, chinese: str, english: str) -> Topic:
-    """Cues are given with `|` between them; a trailing `_` stands for the end of the word."""
-    latin = (" " + cue.replace("_", " ") for cue in english.split("|"))
-    return Topic(name, zh, en, (*chinese.split("|"), *latin))
+def _topic(name: str, zh: str, en: str, *cues: str) -> Topic:
+    return Topic(name, zh, en, "|".join(cues))
 
 
 _MONEY = (
@@ -41,7 +39,8 @@ _DAYS = (
 )
 _GOODS = (
     "品类|类别|类目|种类|哪类|哪一类|什么类型|哪种商品|什么商品|什么产品|买的是什么|买了什么|哪种东西",
-    "category|categories|kind of|type of|sort of|what product|which product|what item|class_|what did you buy",
+    "category|categories|kind of|type of|sort of|what product|which product|what item|class_"
+    "|what did you buy",
 )
 _MEMBER = ("会员|等级|vip|级别", "member|tier|vip|level_|loyalty")
 _METHOD = (
@@ -78,11 +77,18 @@ TOPICS = (
         "ship|deliver|arriv|how fast|how soon|how quickly|dispatch|urgent",
     ),
     _topic(
+        "stock",
+        "库存",
+        "the stock",
+        "库存|存货|现货|备货|有多少货",
+        "stock|inventory|in store|how many left",
+    ),
+    _topic(
         "brand",
         "品牌",
         "the brand",
         "品牌|牌子|厂家|大牌|哪个牌|店铺|哪家",
-        "brand|maker|manufacturer|make_|label_",
+        "brand|maker|manufacturer|what make|which make|label_",
     ),
     _topic(
         "connector_type",
@@ -156,7 +162,8 @@ TOPICS = (
         "功率",
         "the wattage",
         "功率|多少瓦|几瓦|瓦数|多大瓦",
-        "wattage|watt|how powerful|how much power|power rating|power output|output power|what power|power should|power do",
+        "wattage|watt|how powerful|how much power|power rating|power output|output power|what power"
+        "|power should|power do",
     ),
     _topic(
         "net_weight",
@@ -184,7 +191,7 @@ TOPICS = (
         "电池容量",
         "the battery capacity",
         "电池|毫安|续航|电量|容量|多大电",
-        "battery|mah|capacity|charge last|run time|runtime",
+        "battery|mah|capacity|charge_|run time|runtime",
     ),
     _topic(
         "quantity",
@@ -213,7 +220,8 @@ TOPICS = (
         "原因",
         "the reason",
         "原因|为什么|为何|为啥|理由|怎么了|什么问题|哪里不满意|出了什么|咋了",
-        "reason|why_|what's wrong|what is wrong|what was wrong|what went wrong|what happened|problem|issue|defect",
+        "reason|why_|what's wrong|what is wrong|what was wrong|what went wrong|what happened|problem"
+        "|issue|defect",
     ),
     _topic("method", "方式", "the method", *_METHOD),
     _topic(
@@ -269,9 +277,3 @@ TOPICS = (
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
 """Topics by name."""
-
-
-def place(text: str, topic: Topic) -> int:
-    """Where `text` (as given by `questions.view`) first names the topic; -1 where it does not."""
-    found = [at for cue in topic.cues if (at := text.find(cue)) >= 0]
-    return min(found, default=-1)

@@ -1,7 +1,8 @@
 """The customer's sentences in Chinese and English, and how facts are put into them.
 
-Belongs here: wordings by occasion and their filling. Every wording of an occasion has exactly the gaps in `GAPS`,
-and none holds a digit, so those of a message come from facts. What is said when is decided in `customer`.
+Belongs here: wordings by occasion and their filling. Every wording of an occasion has exactly the gaps in
+`GAPS`, and none holds a digit, so those of a message come from facts. What is said when is
+decided in `customer`.
 """
 
 import re

@@ -28,6 +28,7 @@ from shopsim_env.rlve.envs.base import (
 from shopsim_env.rlve.envs.cart_words import CartWords
 from shopsim_env.rlve.envs.visits import Visited, Wanted, choose_visits
 from shopsim_env.rlve.overlay import Variant, synthesize
+from shopsim_env.rlve.overlay.variants import VARIANTS
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
@@ -77,7 +78,7 @@ class CartBuilding(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + _other_turns(setting, items)
         # Variants can be looked up beside the second question; a turn that ends with an answer or a new wish is free.
-        looked_up = _lookups(setting, items) if questions < 2 else 0  # noqa: PLR2004 - as said
+        looked_up = _lookups(setting, items) if questions < 2 else 0
         heard = max(questions, int(self._changed))
         self.least_charged = (heard == 0) + looked_up + _batches(setting, len(items))
         self._chance = self._forced_chance()
@@ -175,7 +176,9 @@ class CartBuilding(Task):
                 held_units, wanted = sum(units.values()), item.wanted(revised)
                 if held_units != wanted and (held_units < wanted) == fewer:
                     return self._words.units(at, fewer, None if f"i{at}.units" in self._pending else wanted)
-        surplus = next((number for number, _ in held if number not in {item.number for item in self._items}), None)
+        surplus = next(
+            (number for number, _ in held if number not in {item.number for item in self._items}), None
+        )
         if surplus is None:
             return None
         return self._words.surplus(self._setting.overlay.world.facts_at(surplus).price_low)
@@ -208,14 +211,17 @@ class CartBuilding(Task):
                 setting, [need for need in needs if need.id not in kept], _other_turns(setting, self._items)
             ),
             revision=revision,
-            data={"items": [{"filters": category_filter(item.visited.pool.category)} for item in self._items]},
+            data={
+                "items": [{"filters": category_filter(item.visited.pool.category)} for item in self._items]
+            },
             keep=tuple(categories),
         )
 
     def _needs(self, at: int, item: Item) -> list[Need]:
         setting, prefix = self._setting, self._words.of(at)
         found = [
-            constraint_need(setting, f"i{at}.c{place}", fact, prefix) for place, fact in enumerate(item.visited.facts)
+            constraint_need(setting, f"i{at}.c{place}", fact, prefix)
+            for place, fact in enumerate(item.visited.facts)
         ]
         if item.variant is not None:
             family = setting.families[item.variant.family]
@@ -231,7 +237,7 @@ class CartBuilding(Task):
             found.append(need)
         if item.units_before > 1 or item.units != item.units_before:
             found.append(self._units_need(at, item.units_before))
-        return [replace(need, data={**need.data, "item": at}) for need in found]
+        return found
 
     def _units_need(self, at: int, units: int) -> Need:
         return Need(
@@ -239,12 +245,13 @@ class CartBuilding(Task):
             kind="quantity",
             value=self._words.of(at) + self._words.units_wish(units),
             topics=frozenset({"quantity"}),
-            data={"item": at, "quantity": units},
+            data={"quantity": units},
         )
 
     def _forced_chance(self) -> Fraction:
         overlay = self._setting.overlay
-        offered = sum(overlay.stock.in_stock(number) for number in overlay.visits)
+        visited = (good for item in self._items for good in (item.visited.good, *item.visited.others))
+        offered = len(overlay.stock.remaining(good.number for good in visited if good.stock > 0))
         pending = [at for at in range(len(self._items)) if f"i{at}.units" in self._pending]
         # Items whose units are known are alike when these are the same.
         alike = Counter(0 if at in pending else item.units for at, item in enumerate(self._items))
@@ -265,7 +272,7 @@ def make(setting: Setting) -> Task:
     while count > 1 and 1 + 2 * _batches(setting, count) > axes.T_max:
         count -= 1
     wanted = Wanted(count, min(axes.m, _MOST_FACTS), level.cart_visits - level.cart_items, level.slack)
-    visited = choose_visits(setting.pools, draws, wanted, setting.overlay.stock.in_stock)
+    visited = choose_visits(setting.pools, draws, wanted, setting.overlay.stock)
     changed = draws.below(count) if draws.chance(axes.p_switch) else None
     items = [_item(setting, draws, one, at == changed) for at, one in enumerate(visited)]
     numbers = [good.number for one in visited for good in (one.good, *one.others)]
@@ -277,13 +284,15 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
     """Units and variant of an item; as many of the products beside it have variants as of the wanted ones."""
     level, stock, number = setting.task_axes, setting.overlay.stock, visited.good.number
     units = draws.between(_LEAST_UNITS, _MOST_UNITS) if draws.chance(level.cart_p_quantity) else 1
-    before = draws.pick([other for other in range(1, _MOST_UNITS + 1) if other != units]) if changed else units
-    if stock.units(number) < max(units, before):
+    before = (
+        draws.pick([other for other in range(1, _MOST_UNITS + 1) if other != units]) if changed else units
+    )
+    if visited.good.stock < max(units, before):
         stock.force(number, _MOST_UNITS)
     families = _variant_families(setting, visited)
     for good in (visited.good, *visited.others):
         if families and draws.chance(level.cart_p_variant):
-            _add_variants(setting, draws.fork("variants", good.number), good.number, families)
+            _plan_variants(setting, good.number, families)
     # Any of them, not the one that the product's own facts name: those are on its card.
     variants = setting.overlay.variants.get(number)
     return Item(visited, draws.pick(variants) if variants else None, units, before)
@@ -292,13 +301,24 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
 def _variant_families(setting: Setting, visited: Visited) -> list[str]:
     """Families for variants, without those by which the customer describes the product."""
     said = {fact.family for fact in visited.facts}
-    return [name for name in visited.pool.category.families if name not in said and len(setting.families[name].pool) > 2]  # noqa: PLR2004 - three variants
+    families = setting.families
+    return [
+        name
+        for name in visited.pool.category.families
+        if name not in said and len(families[name].pool) >= VARIANTS
+    ]
 
 
-def _add_variants(setting: Setting, draws: Draws, number: int, families: Sequence[str]) -> None:
-    overlay = setting.overlay
-    made, _ = synthesize(overlay.shelf.item(number).facts, families, draws, overlay.world)
-    overlay.variants[number] = tuple(replace(one, stock=max(one.stock, _MOST_UNITS)) for one in made)
+def _plan_variants(setting: Setting, number: int, families: Sequence[str]) -> None:
+    overlay, draws = setting.overlay, setting.draws
+
+    def made() -> tuple[Variant, ...]:
+        facts = overlay.shelf.item(number).facts
+        return synthesize(
+            facts, families, draws.fork("variants", number), overlay.world, least_stock=_MOST_UNITS
+        )[0]
+
+    overlay.variants.plan(number, made)
 
 
 def _units(number: int, held: Held) -> dict[str | None, int]:

@@ -63,7 +63,9 @@ class CartWords:
         """What the customer wants, with the category of each item."""
         if self._items == 1:
             return self._words["one"].format(categories=categories[0])
-        listed = [self._words["category"].format(at=at, category=name) for at, name in enumerate(categories, 1)]
+        listed = [
+            self._words["category"].format(at=at, category=name) for at, name in enumerate(categories, 1)
+        ]
         return self._words["several"].format(n=self._items, categories=self._words["and"].join(listed))
 
     def of(self, at: int) -> str:

@@ -5,14 +5,12 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from typing import Any, Final
 
-from shopsim_env.rlve.choosing.choice import Choice, Limits, choose, complete
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
-from shopsim_env.rlve.choosing.preferences import draw_weights, utilities
+from shopsim_env.rlve.choosing.choice import Choice, choose
+from shopsim_env.rlve.choosing.preferences import draw_weights, features, utilities, weigh
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import (
@@ -25,14 +23,15 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
+from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
-from shopsim_env.rlve.scores.ranking import PASS_NDCG, Candidate, ndcg, score_discovery
+from shopsim_env.rlve.scores.ranking import PASS_NDCG, Candidate, dcg, score_discovery
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
-_WEIGHT_DRAWS: Final = 8
-_CHOICE_DRAWS: Final = 6
+_WEIGHT_DRAWS: Final = 4
+_CHOICE_DRAWS: Final = 2
 _REQUEST: Final = {
     "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；符合要求的不到{k}款，就有几款推荐几款",
     "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one first; "
@@ -67,16 +66,13 @@ class Discovery(Task):
         """The score of the list by the constraints that were in force."""
         choice = self._in_force(heard)
         worth = utilities(choice.feasible, self._weights)
-        feasible = {good.number for good in choice.feasible}
-        overlay = self._setting.overlay
-        candidates = {
-            overlay.ids.product_id(number): self._candidate(number, value, choice) for number, value in worth.items()
-        }
-        for name in answer.recommended_product_ids if answer else ():
-            number = overlay.ids.number(name)
-            if number is not None and number not in feasible:
-                candidates[name] = self._candidate(number, 0.0, choice)
+        ids, asked = self._setting.overlay.ids, len(choice.constraints)
+        candidates = {ids.product_id(number): Candidate(value, asked, asked, True) for number, value in worth.items()}
         listed = answer.recommended_product_ids if answer else ()
+        for name in listed:
+            number = ids.number(name)
+            if number is not None and name not in candidates:
+                candidates[name] = self._violating(number, choice)
         return score_discovery(listed, candidates, k=self._setting.axes.k_rec, alpha=self._setting.task_axes.pd_alpha)
 
     def forced_chance(self) -> Fraction:
@@ -99,11 +95,12 @@ class Discovery(Task):
     def _in_force(self, heard: Heard) -> Choice:
         return self._choice if self._before is None or heard.revised else self._before
 
-    def _candidate(self, number: int, worth: float, choice: Choice) -> Candidate:
+    def _violating(self, number: int, choice: Choice) -> Candidate:
+        """A product outside the feasible ones: what it meets, and whether it is in stock."""
         overlay = self._setting.overlay
-        facts = overlay.world.facts_at(number)
+        facts = overlay.shelf.item(number).facts
         met = sum(item.met(facts) for item in choice.constraints)
-        return Candidate(worth, met, len(choice.constraints), overlay.stock.in_stock(number))
+        return Candidate(0.0, met, len(choice.constraints), overlay.stock.in_stock(number))
 
     def _brief(self) -> Brief:
         setting, choice = self._setting, self._before or self._choice
@@ -111,12 +108,8 @@ class Discovery(Task):
         needs.append(_priorities(setting, self._weights))
         revision = None
         if self._before:
-            changed = next(
-                at
-                for at, (old, new) in enumerate(zip(choice.constraints, self._choice.constraints, strict=True))
-                if old != new
-            )
-            revision = Revision(constraint_need(setting, f"c{changed}", self._choice.constraints[changed]))
+            at = changed(self._before, self._choice)
+            revision = Revision(constraint_need(setting, f"c{at}", self._choice.constraints[at]))
         kept = {revision.need.id} if revision else set()
         category = category_words(choice.pool.category, setting.language)
         return Brief(
@@ -136,16 +129,16 @@ def make(setting: Setting) -> Task:
     Raises:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
-    limits = Limits(setting.axes.m, setting.task_axes.slack)
+    limits = limits_of(setting, setting.axes.m)
     for attempt in range(_CHOICE_DRAWS):
         draws = setting.draws.fork("goal", attempt)
-        choice = choose(setting.pools, draws, limits, setting.overlay.stock.in_stock)
+        choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
         weights = _telling_weights(choice, draws, setting.axes.k_rec)
         if weights is not None:
             break
     else:
         weights = draw_weights(draws, [])
-    before = _looser(setting, choice, draws) if draws.chance(setting.axes.p_switch) else None
+    before = loosened(setting, choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
     return Discovery(setting, choice, weights, before)
 
 
@@ -153,14 +146,13 @@ def _telling_weights(choice: Choice, draws: Draws, k: int) -> dict[str, int] | N
     """Weights by which neither the cheapest products, nor any one alone, make a list that passes."""
     topics = [item.topic for item in choice.constraints]
     cheapest = [good.number for good in sorted(choice.feasible, key=lambda good: (good.price_low or 0, good.number))]
-    by_number = [good.number for good in choice.feasible]
+    found = features(choice.feasible)
+    length = min(k, len(found))
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
-        worth = utilities(choice.feasible, weights)
-        ideal = list(worth.values())
-        length = min(k, len(ideal))
-        lists = (cheapest, by_number, _ranked(choice, weights)[:1])
-        if max(ndcg([worth[number] for number in one[:length]], ideal, length) for one in lists) < PASS_NDCG:
+        worth = weigh(found, weights)
+        gains = sorted(worth.values(), reverse=True)[:length]
+        if max(dcg([worth[number] for number in cheapest[:length]]), gains[0]) < PASS_NDCG * dcg(gains):
             return weights
     return None
 
@@ -168,28 +160,6 @@ def _telling_weights(choice: Choice, draws: Draws, k: int) -> dict[str, int] | N
 def _ranked(choice: Choice, weights: Mapping[str, int]) -> list[int]:
     worth = utilities(choice.feasible, weights)
     return sorted(worth, key=lambda number: (-worth[number], number))
-
-
-def _looser(setting: Setting, choice: Choice, draws: Draws) -> Choice | None:
-    """The choice before the customer changed its mind: one bound was wider, and more products met it."""
-    numeric = [at for at, item in enumerate(choice.constraints) if item.kind in BOUNDS]
-    for at in draws.shuffled(numeric):
-        wider = _widened(choice.constraints[at], draws)
-        constraints = (*choice.constraints[:at], wider, *choice.constraints[at + 1 :])
-        limits = Limits(len(constraints), 0.0, most=2 * Limits(1, 0.0).most)
-        before = complete(choice.pool, constraints, limits, setting.overlay.stock.in_stock)
-        if before and len(before.feasible) > len(choice.feasible):
-            return before
-    return None
-
-
-def _widened(item: Constraint, draws: Draws) -> Constraint:
-    _, least = BOUNDS[item.kind]
-    share = draws.between(20, 60)
-    value = int(item.value)
-    step = 100 if item.kind.startswith("price") else 10 if item.kind.startswith("rating") else 1
-    shift = max(step, value * share // 100 // step * step)
-    return replace(item, value=max(step, value - shift) if least else value + shift)
 
 
 def _priorities(setting: Setting, weights: Mapping[str, int]) -> Need:

@@ -14,13 +14,19 @@ from shopsim_env.rlve.policy.guessing import forced_chance
 from shopsim_env.rlve.policy.questions import MAX_BRANCH, Fact, Question, make_question
 from shopsim_env.rlve.policy.search import search
 from shopsim_env.rlve.policy.tables import PolicyBase
+from shopsim_env.rlve.policy.vocabulary import ASKED
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.policy import PolicyAnswer, score_policy
 
 # Two searches, for the subject and for what defines its classes, and the answer.
 _OTHER_TURNS: Final = 3
-_CLOSED: Final = {"zh": "没有提到的特殊情况都不存在", "en": "Nothing else about my case is special"}
+_CLOSED: Final = {
+    "zh": "除了我说的和回答的，没有别的特殊情况",
+    "en": "Apart from what I say and answer, nothing about my case is special",
+}
+# Next to a customer's own orders these would speak of other windows and fees than the shop's tools.
+_OF_RETURNS: Final = frozenset({"return_window", "return_fee", "refund_time", "refund_share"})
 
 
 class ShopRules:
@@ -39,7 +45,8 @@ class PolicyQuestion(Task):
 
     env_id = "POLICY"
     best_score = 1.0
-    least_charged = _OTHER_TURNS
+    # One turn for the searches where the budget of calls allows it, and the answer.
+    least_charged = 2
 
     def __init__(self, setting: Setting, base: PolicyBase, question: Question) -> None:
         self._setting = setting
@@ -99,7 +106,9 @@ def make(setting: Setting) -> Task:
     base = PolicyBase(draws, setting.overlay.currency)
     setting.overlay.policies = ShopRules(base)
     branch = min(MAX_BRANCH, setting.axes.B_branch)
-    return PolicyQuestion(setting, base, make_question(base, branch, draws, setting.language))
+    barred = _OF_RETURNS if setting.overlay.book.orders else frozenset()
+    families = [code for code in ASKED if code not in barred]
+    return PolicyQuestion(setting, base, make_question(base, branch, draws, setting.language, families))
 
 
 def _need(fact: Fact) -> Need:

@@ -4,7 +4,7 @@ Belongs here: which products stand in a visit history, and facts by which exactl
 variants and the goal of a cart are in `cart`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -14,14 +14,14 @@ from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
 from shopsim_env.rlve.choosing.pool import Pool, Pools
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Facts, Good
+from shopsim_env.rlve.overlay import Stock
 
 # Products of the category that are looked at for one item: enough that two of them miss by one fact each.
-_SAMPLE: Final = 12
+_SAMPLE: Final = 10
 _TRIES: Final = 60
 # Bounds that can be said of a product; the stock of an episode says nothing of it.
 _BOUNDS: Final = ("price_max", "price_min", "rating_min", "rating_count_min", "ship_days_max")
 _STEP: Final = {"price_low": 100, "rating": 10, "rating_count": 10, "ship_days": 1}
-InStock = Callable[[int], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Wanted:
     slack: float
 
 
-def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, in_stock: InStock) -> list[Visited]:
+def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, stock: Stock) -> list[Visited]:
     """Draws the items of a visit history. The cost does not depend on the size of the catalogue or a category.
 
     Each description fits one product of the whole history.
@@ -71,8 +71,8 @@ def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, in_stock: InStock)
         others = wanted.others // wanted.items + (len(found) < wanted.others % wanted.items)
         # Later tries are content with fewer facts: small categories may offer no two that tell apart.
         facts = wanted.facts if attempt < _TRIES // 2 else 1
-        item = _item(pool, draws, facts, others, wanted.slack, in_stock)
-        if item is not None and apart([*found, item]):
+        item = _item(pool, draws, facts, others, wanted.slack, stock)
+        if item is not None and is_apart(item, found):
             found.append(item)
         if len(found) == wanted.items:
             return found
@@ -83,12 +83,16 @@ def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, in_stock: InStock)
     )
 
 
-def apart(items: Sequence[Visited]) -> bool:
-    """Whether all visited products are different, and each description fits one of them only."""
-    numbers = [good.number for item in items for good in (item.good, *item.others)]
-    if len(set(numbers)) < len(numbers):
-        return False
-    return all([number for number in numbers if item.fits(number)] == [item.good.number] for item in items)
+def is_apart(item: Visited, others: Sequence[Visited]) -> bool:
+    """Whether an item shares no product with the others, and no description of one fits a product of another."""
+    own = [good.number for good in (item.good, *item.others)]
+    for other in others:
+        numbers = [good.number for good in (other.good, *other.others)]
+        if any(item.fits(number) for number in numbers) or any(other.fits(number) for number in own):
+            return False
+        if not set(own).isdisjoint(numbers):
+            return False
+    return True
 
 
 def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
@@ -96,27 +100,30 @@ def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
     if fact.kind == "brand":
         return good.brand != fact.value
     if fact.kind == "value":
-        return (fact.family, fact.value) not in pool.named(good.number)
+        return not pool.meeting(fact) >> pool.place(good.number) & 1
     name, least = BOUNDS[fact.kind]
     found = getattr(good, name)
     return found is None or (found < fact.value if least else found > fact.value)
 
 
-def _item(
-    pool: Pool, draws: Draws, facts: int, others: int, slack: float, in_stock: InStock
-) -> Visited | None:
+def _item(pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock) -> Visited | None:
     """One item of a category, None when the drawn products do not differ enough."""
     sample = _sample(pool.goods, draws)
-    good = next((one for one in sample if one.stock > 0 and in_stock(one.number)), None)
+    good = next((one for one in sample if one.stock > 0 and stock.remaining((one.number,))), None)
     if good is None:
         return None
     rest = [one for one in sample if one is not good]
-    facts_said = said_of(good, pool.named(good.number), draws, slack)
-    options = [(fact, _missing(pool, rest, fact)) for fact in facts_said]
-    for chosen in combinations([option for option in options if option[1]], facts):
-        beside = _beside([missing for _, missing in chosen], others)
-        if beside is not None:
-            return Visited(pool, good, tuple(fact for fact, _ in chosen), tuple(rest[at] for at in beside))
+    tried: list[tuple[Constraint, frozenset[int]]] = []
+    for fact in said_of(good, _named(pool, good), pool.values, draws, slack):
+        missing = _missing(pool, rest, fact)
+        if not missing:
+            continue
+        for more in combinations(tried, facts - 1):
+            beside = _beside([*(places for _, places in more), missing], others)
+            if beside is not None:
+                said = (*(one for one, _ in more), fact)
+                return Visited(pool, good, said, tuple(rest[at] for at in beside))
+        tried.append((fact, missing))
     return None
 
 
@@ -125,9 +132,27 @@ def _sample(goods: Sequence[Good], draws: Draws) -> list[Good]:
     return [goods[at] for at in picks if goods[at].price_low is not None]
 
 
-def _missing(pool: Pool, goods: Iterable[Good], fact: Constraint) -> frozenset[int]:
+def _named(pool: Pool, good: Good) -> Callable[[str], int | None]:
+    """Tells the first value of a family that a product of the pool names."""
+    place = pool.place(good.number)
+
+    def value_of(family: str) -> int | None:
+        sets = pool.values.get(family, {})
+        return next((value for value, bits in sets.items() if bits >> place & 1), None)
+
+    return value_of
+
+
+def _missing(pool: Pool, goods: Sequence[Good], fact: Constraint) -> frozenset[int]:
     """Places of the products that do not meet a fact."""
-    return frozenset(at for at, good in enumerate(goods) if violates(pool, good, fact))
+    if fact.kind in BOUNDS:
+        name, least = BOUNDS[fact.kind]
+        at, bound = Good._fields.index(name), int(fact.value)
+        # Products without a price are not among them.
+        if least:
+            return frozenset(place for place, good in enumerate(goods) if good[at] < bound)
+        return frozenset(place for place, good in enumerate(goods) if good[at] > bound)
+    return frozenset(place for place, good in enumerate(goods) if violates(pool, good, fact))
 
 
 def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
@@ -144,26 +169,37 @@ def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
     return list(chosen) if len(chosen) == count else None
 
 
-def said_of(good: Good | Facts, named: Iterable[tuple[str, int]], draws: Draws, slack: float) -> list[Constraint]:
+def said_of(
+    good: Good | Facts,
+    named: Callable[[str], int | None],
+    families: Iterable[str],
+    draws: Draws,
+    slack: float,
+) -> Iterator[Constraint]:
     """What can be said of a product, in a drawn order: brand, one value of each family that it names, bounds.
 
     Args:
         good: The product.
-        named: Families and values that it names.
+        named: The value of a family that it names, None when it names none.
+        families: Those of its category.
         draws: Draws of the goal.
         slack: Largest share by which a bound is wider than the product's value.
     """
-    values: dict[str, int] = {}
-    for family, value in named:
-        values.setdefault(family, value)
-    found: list[Constraint] = [Constraint("value", value, family) for family, value in values.items()]
-    if good.brand is not None:
-        found.append(Constraint("brand", good.brand))
-    for kind in _BOUNDS:
-        fact, least = BOUNDS[kind]
-        own, step = getattr(good, fact), _STEP[fact]
-        shift = int(own * slack * draws.below(1001) / 1000)
-        bound = (own - shift) // step * step if least else -(-(own + shift) // step) * step
-        if bound > 0:
-            found.append(Constraint(kind, bound))
-    return draws.shuffled(found)
+    for kind in draws.shuffled([*_BOUNDS, "brand", *families]):
+        if kind in BOUNDS:
+            bound = _bound(good, kind, draws, slack)
+            if bound > 0:
+                yield Constraint(kind, bound)
+        elif kind == "brand":
+            if good.brand is not None:
+                yield Constraint("brand", good.brand)
+        elif (value := named(kind)) is not None:
+            yield Constraint("value", value, kind)
+
+
+def _bound(good: Good | Facts, kind: str, draws: Draws, slack: float) -> int:
+    """A round bound that the product meets."""
+    fact, least = BOUNDS[kind]
+    own, step = getattr(good, fact), _STEP[fact]
+    shift = int(own * slack * draws.below(1001) / 1000)
+    return (own - shift) // step * step if least else -(-(own + shift) // step) * step

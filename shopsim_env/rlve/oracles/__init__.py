@@ -8,13 +8,23 @@ from typing import Final
 
 from shopsim_env.rlve.environments import environment
 from shopsim_env.rlve.oracles.base import Agent
+from shopsim_env.rlve.oracles.bundle import BundleOracle
+from shopsim_env.rlve.oracles.cart import CartOracle
 from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
 from shopsim_env.rlve.oracles.journey import JourneyOracle
 from shopsim_env.rlve.oracles.policy import PolicyOracle
+from shopsim_env.rlve.oracles.returns import ReturnOracle
+from shopsim_env.rlve.oracles.status import StatusOracle
+from shopsim_env.rlve.oracles.substitution import SubstitutionOracle
 
 ORACLES: Final[Mapping[str, Callable[[], Agent]]] = {
     "PD": DiscoveryOracle,
+    "SUB": SubstitutionOracle,
+    "CART": CartOracle,
+    "RETURN": ReturnOracle,
+    "STATUS": StatusOracle,
     "POLICY": PolicyOracle,
+    "BUNDLE": BundleOracle,
 }
 
 

@@ -19,7 +19,7 @@ from shopsim_env.rlve.overlay.overlay import Overlay, eligibility
 from shopsim_env.rlve.overlay.refusal import RefusalError
 from shopsim_env.rlve.overlay.returns import Eligibility, Exchange, Return
 from shopsim_env.rlve.overlay.stock import Stock
-from shopsim_env.rlve.overlay.variants import Variant, synthesize
+from shopsim_env.rlve.overlay.variants import Variant, Variants, synthesize
 
 __all__ = [
     "SOURCES",
@@ -40,6 +40,7 @@ __all__ = [
     "Seen",
     "Stock",
     "Variant",
+    "Variants",
     "eligibility",
     "order_book",
     "simulated_today",

@@ -18,7 +18,7 @@ from shopsim_env.rlve.overlay.ids import OpaqueIds, Seen
 from shopsim_env.rlve.overlay.orders import Account, Order, OrderBook, simulated_today
 from shopsim_env.rlve.overlay.returns import Eligibility, Exchange, Return, decide, group_of
 from shopsim_env.rlve.overlay.stock import Stock
-from shopsim_env.rlve.overlay.variants import Variant
+from shopsim_env.rlve.overlay.variants import Variant, Variants
 from shopsim_env.rlve.shelf import Shelf
 
 
@@ -70,7 +70,7 @@ class Overlay:
         self.ids = OpaqueIds(draws)
         self.seen = Seen()
         self.stock = Stock(shelf, draws, axes.p_oos)
-        self.variants: dict[int, tuple[Variant, ...]] = {}
+        self.variants = Variants()
         self.cart = Cart(self.stock)
         self.account = Account.of(draws)
         self.book = OrderBook()

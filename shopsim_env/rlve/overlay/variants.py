@@ -4,7 +4,7 @@ Belongs here: the value, its two distractors, prices, stock and opaque ids. Whic
 which one the customer wants, is decided by generators.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,8 +39,35 @@ class Variant:
     stock: int
 
 
+class Variants:
+    """Variants by product number. Planned ones are made when somebody asks: most visited products are never opened."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Variant, ...]] = {}
+        self._planned: dict[int, Callable[[], tuple[Variant, ...]]] = {}
+
+    def plan(self, number: int, make: Callable[[], tuple[Variant, ...]]) -> None:
+        """Says how the variants of a product are made; must give the same whenever it is called."""
+        self._planned[number] = make
+
+    def get(self, number: int, default: tuple[Variant, ...] = ()) -> tuple[Variant, ...]:
+        """The variants of a product; `default` for one without."""
+        if number in self._planned:
+            self._made[number] = self._planned.pop(number)()
+        return self._made.get(number, default)
+
+    def __setitem__(self, number: int, variants: tuple[Variant, ...]) -> None:
+        self._made[number] = variants
+
+    def __getitem__(self, number: int) -> tuple[Variant, ...]:
+        found = self.get(number)
+        if not found:
+            raise KeyError(number)
+        return found
+
+
 def synthesize(
-    facts: Facts, families: Sequence[str], draws: Draws, world: World
+    facts: Facts, families: Sequence[str], draws: Draws, world: World, *, least_stock: int = 1
 ) -> tuple[tuple[Variant, ...], int]:
     """Three variants of a product and the place of the target among them.
 
@@ -52,6 +79,7 @@ def synthesize(
         families: `Category.families` of its category.
         draws: Draws of this episode.
         world: Where the families are.
+        least_stock: Units that each variant has at least.
 
     Raises:
         UsageError: No family has three values (code `no_variants`).
@@ -79,7 +107,7 @@ def synthesize(
             value=value,
             name=family.word(value),
             price=None if facts.price_low is None else max(1, facts.price_low * share // 100),
-            stock=max(1, facts.stock),
+            stock=max(least_stock, facts.stock),
         )
         for value, share in zip(values, shares, strict=True)
     ]

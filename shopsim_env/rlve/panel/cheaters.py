@@ -11,6 +11,7 @@ from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.oracles.base import Agent, all_filters, answer, ask_rest, call_tools, results_of
 from shopsim_env.rlve.sight import Sight
 
+_LONGEST_QUERY: Final = 200
 _NOTHING_BUT_DIGITS: Final = "p_0000000000"
 
 
@@ -99,8 +100,8 @@ class _Looking(Agent):
         if sight.env_id in ("RETURN", "STATUS"):
             return "order.list", {"days": 365}
         if sight.env_id == "POLICY":
-            return "policy.search", {"query": sight.message, "top_k": 20}
-        return "catalog.search", {"query": sight.message, "top_k": sight.top_k}
+            return "policy.search", {"query": sight.message[:_LONGEST_QUERY], "top_k": 20}
+        return "catalog.search", {"query": sight.message[:_LONGEST_QUERY], "top_k": sight.top_k}
 
     def _products(self) -> list[str]:
         shown = [

@@ -53,7 +53,10 @@ class Filters(Arguments):
         "最低评分（0 到 5）", "lowest rating, 0 to 5", default=None
     )
     rating_count_min: _Count | None = _described("最少评价数", "fewest reviews", default=None)
+    rating_count_max: _Count | None = _described("最多评价数", "most reviews", default=None)
     ship_days_max: _Count | None = _described("最多发货天数", "most days to ship", default=None)
+    ship_days_min: _Count | None = _described("最少发货天数", "fewest days to ship", default=None)
+    stock_min: _Count | None = _described("最少库存件数", "fewest pieces in stock", default=None)
     in_stock: bool | None = _described("true：只要有货的", "true: only what is in stock", default=None)
     attributes: Annotated[dict[str, str | int | float], Field(max_length=16)] | None = _described(
         '属性名到属性值，如 {"color": "black"}，名称见商品卡片的 key_attrs',

@@ -19,7 +19,7 @@ from shopsim_env.rlve.tools.arguments import Filters
 
 _NAMED: Final = 5
 _HUNDREDTHS: Final = {"price_min": ROUND_CEILING, "price_max": ROUND_FLOOR, "rating_min": ROUND_CEILING}
-_COUNTS: Final = ("rating_count_min", "ship_days_max")
+_COUNTS: Final = ("rating_count_min", "rating_count_max", "ship_days_max", "ship_days_min", "stock_min")
 
 
 @dataclass(frozen=True, slots=True)
