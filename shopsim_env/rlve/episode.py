@@ -59,10 +59,13 @@ class EpisodeKey:
         environment(self.env_id)
         if self.language not in LANGUAGES:
             raise UsageError(
-                f"language: expected one of {', '.join(LANGUAGES)}, found {self.language!r}", code="unknown_language"
+                f"language: expected one of {', '.join(LANGUAGES)}, found {self.language!r}",
+                code="unknown_language",
             )
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or not 0 <= self.seed < 2**63:
-            raise UsageError(f"seed: expected an integer from 0 to 2^63 - 1, found {self.seed!r}", code="bad_seed")
+            raise UsageError(
+                f"seed: expected an integer from 0 to 2^63 - 1, found {self.seed!r}", code="bad_seed"
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -123,7 +126,12 @@ class Episode:
             market.shelf, self._axes, draws.fork("overlay"), language=key.language, currency=market.currency
         )
         setting = Setting(
-            self.overlay, market.pools, self._axes, task_axes(key.difficulty), draws.fork("goal"), key.difficulty
+            self.overlay,
+            market.pools,
+            self._axes,
+            task_axes(key.difficulty),
+            draws.fork("goal"),
+            key.difficulty,
         )
         self.task: Task = make_task(key.env_id, setting)
         self.customer = Customer(self.task.brief, draws.fork("customer"), self._axes, key.language)
@@ -276,7 +284,9 @@ class Episode:
         numbers = (self.overlay.ids.number(name) for name in answer.recommended_product_ids)
         shelf = self.overlay.shelf
         return any(
-            denied(shelf.world.category(shelf.item(number).facts.category)) for number in numbers if number is not None
+            denied(shelf.world.category(shelf.item(number).facts.category))
+            for number in numbers
+            if number is not None
         )
 
     def _finish(self, reason: str, answer: Answer | None) -> None:

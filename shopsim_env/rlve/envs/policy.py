@@ -94,7 +94,9 @@ class PolicyQuestion(Task):
             env_id=self.env_id,
             request=f"{question.core}{stop if question.core[-1].isalnum() else ''}{_CLOSED[setting.language]}",
             needs=needs,
-            pending=left_out(setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)),
+            pending=left_out(
+                setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)
+            ),
             revision=Revision(_need(change)) if self._changes else None,
             data={"family": question.family, "question": question.core},
         )

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from shopsim_env.rlve.envs import bundle, cart, discovery, journey, policy, returns_making, status, substitution
+from shopsim_env.rlve.envs import (
+    bundle,
+    cart,
+    discovery,
+    journey,
+    policy,
+    returns_making,
+    status,
+    substitution,
+)
 from shopsim_env.rlve.envs.base import Setting, Task
 
 GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
