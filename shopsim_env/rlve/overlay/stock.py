@@ -60,14 +60,14 @@ class Stock:
             return self.in_stock(number)
         return not self._is_out(number)
 
-    def remaining(self, numbers: Iterable[int]) -> list[int]:
-        """Those that can be bought now, of products that are in stock in the world: reads no facts."""
+    def remaining(self, numbers: Iterable[int], least: int = 1) -> list[int]:
+        """Those of which so many can be bought now; reads no facts of products that the world has so many of."""
         touched = self._forced.keys() | self._sold.keys()
         is_out = self._is_out
         return [
             number
             for number in numbers
-            if (self.in_stock(number) if number in touched else not is_out(number))
+            if (self.units(number) >= least if number in touched else not is_out(number))
         ]
 
     def variant_units(self, variant: Variant) -> int:

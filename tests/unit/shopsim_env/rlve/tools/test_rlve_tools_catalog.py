@@ -46,6 +46,9 @@ def test_a_card_has_what_an_agent_needs(shelf: Shelf) -> None:
         ({"price_min": 29.01, "price_max": 40}, lambda i: 20 <= i <= 30),
         ({"rating_min": 4.5}, lambda i: i // 4 % 5 == 4),
         ({"rating_count_min": 100, "ship_days_max": 1}, lambda i: i >= 100 and i % 7 <= 1),
+        ({"rating_count_max": 7, "ship_days_min": 5}, lambda i: i in (5, 6)),
+        ({"stock_min": 5, "price_max": 50}, lambda i: i <= 40 and i % 10 != 9),
+        ({"stock_min": 6}, lambda i: i < 0),
         ({"brand": "乙"}, lambda i: i // 4 % 2 == 1),
         ({"category": "坚果"}, lambda i: i % 4 == 2),
         ({"category": "数码", "attributes": {"color": "black"}}, lambda i: i % 4 == 0 and i % 3 == 0),
@@ -94,6 +97,14 @@ def test_stock_outs_of_the_episode_are_not_in_stock(shelf: Shelf) -> None:
     assert out
 
 
+def test_the_least_units_are_those_of_the_episode(shelf: Shelf) -> None:
+    overlay = episode(shelf, p_oos=0)
+    overlay.stock.force(1, 2)
+    overlay.stock.force(2, 0)
+    assert indexes(search(overlay, stock_min=3, price_max=14)) == [2, 3, 4]
+    assert sorted(indexes(search(overlay, "widget", stock_min=2, price_max=14))) == [0, 2, 3, 4]
+
+
 def test_a_search_for_more_hits_when_stock_is_scarce(shelf: Shelf) -> None:
     overlay = episode(shelf, p_oos=0)
     for number in range(1, 101):
@@ -126,7 +137,7 @@ def test_words_without_meaning_leave_the_filters(shelf: Shelf) -> None:
 
 def test_what_is_known_is_proposed(shelf: Shelf) -> None:
     paths = search(episode(shelf), "x", category="套装")["error"]["message"]
-    assert "服饰›女装›套装; 居家›厨具›套装" in paths
+    assert "居家›厨具›套装; 服饰›女装›套装" in paths
     message = search(episode(shelf), "x", attributes={"color": "blak"})["error"]["message"]
     assert "black" in message
 
