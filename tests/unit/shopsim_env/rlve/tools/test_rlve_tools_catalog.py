@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from rlve_shop import SIZE, call, episode, shown
 
+from shopsim_env.rlve import selection
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.overlay import Overlay, synthesize
 from shopsim_env.rlve.shelf import Shelf
@@ -171,6 +172,14 @@ def test_a_complete_list_stays_complete_under_noise(shelf: Shelf) -> None:
         assert sorted(found) == [0, 4, 8, 12, 16, 20, 24, 28, 32, 36]
         orders.add(tuple(found))
     assert len(orders) > 5
+
+
+def test_no_product_stands_in_for_one_of_a_huge_category(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "LARGEST_POOL", 0)
+    loud, quiet = (episode(shelf, 20, eps_rank=share, p_oos=0) for share in (1, 0))
+    assert search(loud, "widget") == search(quiet, "widget")
 
 
 def test_every_search_has_noise_of_its_own(shelf: Shelf) -> None:
