@@ -7,6 +7,7 @@ combination; where only the combination decides, no value gets one (docs/decisio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 from pipelines.stages.products.cells import whole_number
@@ -17,6 +18,8 @@ BY_COMBINATION: Final = "price_by_combination"
 UNREADABLE: Final = "variant_unreadable"
 WITHOUT_PRICE: Final = "variant_without_price"
 Note = Callable[[str], None]
+# The same few colors and sizes stand in every product.
+_key = lru_cache(maxsize=8192)(option_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,8 @@ def _values(options: Mapping[str, Any], axes: dict[str, tuple[str, dict[str, str
     for name, value in options.items():
         axis, text = " ".join(str(name).split()), " ".join(str("" if value is None else value).split())
         if axis and text:
-            _, known = axes.setdefault(option_key(axis), (axis, {}))
-            known.setdefault(option_key(text), text)
-            values[option_key(axis)] = option_key(text)
+            key = values[_key(axis)] = _key(text)
+            axes.setdefault(_key(axis), (axis, {}))[1].setdefault(key, text)
     return values
 
 
