@@ -6,7 +6,7 @@ import pytest
 from rlve_world import find_seed, sample_market
 
 from shopsim_env.rlve.envs.base import Heard
-from shopsim_env.rlve.episode import Episode
+from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.overlay import eligibility
 from shopsim_env.rlve.protocol import Answer, Call
@@ -221,3 +221,22 @@ def test_the_chance_of_a_guess_is_that_of_the_lines_the_shop_decides_on_alike(
     assert episode.task.forced_chance() * alike * hidden == 1
     send_back(episode)
     assert episode.task.forced_chance() * alike * hidden == 1
+
+
+def test_few_requests_are_refused_and_many_lie_at_the_edge_of_the_window(market: Market) -> None:
+    refused, days = 0, set()
+    for seed in range(200):
+        episode = Episode(market, EpisodeKey("RETURN", 12, seed))
+        goal = episode.task.goal()
+        found = eligibility(episode.overlay, goal["order_id"], goal["line_id"])
+        refused += goal["refusal"] is not None
+        days.add(found.days_since - found.window_days)
+    # p_edge = 0.697: a fifth of these and 0.15 of the others, 18.5 % of 200; six standard deviations are 33.
+    assert 4 < refused < 70
+    assert {-1, 0, 1} <= days
+
+
+def test_turns_of_one_call_leave_no_room_for_a_replacement(market: Market) -> None:
+    for d in (0, 1):
+        for seed in range(20):
+            assert Episode(market, EpisodeKey("RETURN", d, seed)).task.goal()["replacement"] is None

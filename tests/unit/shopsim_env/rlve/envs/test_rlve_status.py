@@ -7,6 +7,7 @@ import pytest
 from rlve_world import find_seed, sample_market
 
 from shopsim_env.rlve.envs.base import Heard
+from shopsim_env.rlve.episode import Episode
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.protocol import Answer
 
@@ -57,15 +58,12 @@ def test_three_orders_stand_behind_the_published_history(market: Market) -> None
 
 
 def test_the_chance_of_a_guess(market: Market) -> None:
-    named = find_seed(market, "STATUS", 12, lambda one: "order_id" in one.task.brief.needs[0].data)
-    described = find_seed(market, "STATUS", 12, lambda one: "order_id" not in one.task.brief.needs[0].data)
-    # A named order leaves five statuses; of ten listed orders one is described.
-    assert named.task.forced_chance() in (Fraction(1, 5), Fraction(1, 10))
-    assert described.task.forced_chance() in (Fraction(1, 10), Fraction(1, 5))
-    direct = find_seed(
-        market,
-        "STATUS",
-        6,
-        lambda one: one.task.brief.revision is None and "order_id" in one.task.brief.needs[0].data,
-    )
-    assert direct.task.forced_chance() == Fraction(1, 5)
+    # One of seven listed orders; one of five statuses of an order that is named.
+    cases = ((6, False, Fraction(1, 7)), (6, True, Fraction(1, 5)), (0, True, Fraction(1, 4)))
+    for d, is_named, chance in cases:
+
+        def holds(one: Episode, is_named: bool = is_named) -> bool:
+            brief = one.task.brief
+            return brief.revision is None and ("order_id" in brief.needs[0].data) == is_named
+
+        assert find_seed(market, "STATUS", d, holds).task.forced_chance() == chance
