@@ -169,13 +169,11 @@ class GoodsReturn(Task):
         constraints = replacement.constraints(revised)
         candidates = {"any": Substitute(0, len(constraints), len(constraints), in_stock=True)}
         candidates[str(made.new)] = self._substitute(made, constraints)
-        return score_substitution(
-            [str(made.new)],
-            candidates,
-            original=str(made.old),
-            k=1,
-            similarity_weight=Fraction(self._setting.task_axes.sub_lambda),
+        weight = Fraction(self._setting.task_axes.sub_lambda)
+        found = score_substitution(
+            [str(made.new)], candidates, original=str(made.old), k=1, similarity_weight=weight
         )
+        return TaskScore(found.parts["rank"], found.success, found.parts)
 
     def _substitute(self, made: Exchange, constraints: Sequence[Constraint]) -> Substitute:
         """The new product; the shop exchanges for what is in stock. One of another category meets nothing."""
