@@ -27,8 +27,13 @@ from shopsim_env.contamination import MEANINGS
 from shopsim_env.release import layout, manifest
 from shopsim_env.rlve.difficulty import Axes, TaskAxes
 from shopsim_env.rlve.environments import COLLECTIONS, ENVIRONMENTS
+from shopsim_env.rlve.overlay import SOURCES, returns
+from shopsim_env.rlve.overlay import STATUSES as STATUSES_OF_ORDERS
 from shopsim_env.rlve.policy.rules import EFFECTS
 from shopsim_env.rlve.policy.vocabulary import FAMILIES
+from shopsim_env.rlve.protocol import Answer
+from shopsim_env.rlve.tools import TOOLS
+from shopsim_env.rlve.tools.arguments import Filters
 from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import STATUSES
 from shopsim_env.shop.feedback import REASONS
@@ -262,6 +267,18 @@ def test_rlve_page_names_every_code_axis_environment_and_collection() -> None:
     assert {"bad_difficulty", "unknown_collection"} <= codes <= words
     assert {item.name for kind in (Axes, TaskAxes) for item in fields(kind)} <= words
     assert {*ENVIRONMENTS, *COLLECTIONS} <= words
+
+
+def test_rlve_tools_page_names_every_tool_argument_and_code() -> None:
+    words = named("rlve-tools.md")
+    folder = ROOT / "shopsim_env" / "rlve"
+    modules = [*(folder / "tools").glob("*.py"), *(folder / "overlay").glob("*.py"), folder / "protocol.py"]
+    codes = set(raised_codes(*(str(path.relative_to(ROOT)) for path in modules)))
+    assert {"unknown_tool", "insufficient_stock", "bad_plan", "unknown_field"} <= codes <= words
+    assert {*TOOLS, *returns.REFUSALS, *returns.REASONS, *SOURCES, *STATUSES_OF_ORDERS} <= words
+    arguments = {name for tool in TOOLS.values() for name in tool.arguments.model_fields}
+    assert arguments | set(Filters.model_fields) <= words
+    assert {item.name for item in fields(Answer)} <= words
 
 
 def test_policy_page_names_every_code_effect_and_family() -> None:
