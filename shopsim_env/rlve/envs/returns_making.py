@@ -143,7 +143,7 @@ def _choice(setting: Setting, draws: Draws) -> Choice:
     limits = Limits(max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos)
     stock = setting.overlay.stock
     return choose(
-        setting.pools, draws.fork("replacement"), limits, lambda number: bool(stock.remaining((number,)))
+        setting.pools, draws.fork("replacement"), limits, stock.remains
     )
 
 

@@ -123,7 +123,7 @@ def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
 def _item(pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock) -> Visited | None:
     """One item of a category, None when the drawn products do not differ enough."""
     sample = _sample(pool.goods, draws)
-    good = next((one for one in sample if one.stock > 0 and stock.remaining((one.number,))), None)
+    good = next((one for one in sample if one.stock > 0 and stock.remains(one.number)), None)
     if good is None:
         return None
     rest = [one for one in sample if one is not good]

@@ -54,6 +54,12 @@ class Stock:
         """Whether a product can be bought now."""
         return self.units(number) > 0
 
+    def remains(self, number: int) -> bool:
+        """As `in_stock`, for a product of which the world has some; nothing is read."""
+        if number in self._forced or number in self._sold:
+            return self.units(number) > 0
+        return not self._is_out(number)
+
     def remaining(self, numbers: Iterable[int], least: int = 1) -> list[int]:
         """Those of which so many can be bought now, of products of which the world has so many."""
         touched = self._forced.keys() | self._sold.keys()
