@@ -79,7 +79,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An order that the history must hold: its status, age in days, and a product of one of its lines, if any.
+    """An order that the history must hold: status, age in days, and a product of one of its lines, if any.
 
     The product must be none of those that the other lines are drawn from.
     """

@@ -173,7 +173,9 @@ class RepeatBest(Agent):
             self._searched = True
             arguments = {"query": "", "filters": all_filters(sight), "top_k": sight.top_k}
             return call_tools(sight, ("catalog.search", arguments))
-        cards = [card for result in results_of(sight.results, "catalog.search") for card in result["products"]]
+        cards = [
+            card for result in results_of(sight.results, "catalog.search") for card in result["products"]
+        ]
         return answer(sight, recommended_product_ids=[card["product_id"] for card in cards[:1]] * 10)
 
 
@@ -219,8 +221,15 @@ class ReturnAnyLine(_Looking):
             return call_tools(sight, ("order.get_status", {"order_id": self._order}))
         if self._stage == 2:
             self._stage = 3
-            self._line = self._draws.pick(results_of(sight.results, "order.get_status")[0]["lines"])["line_id"]
-            arguments = {"order_id": self._order, "line_id": self._line, "reason_code": "defective", "method": "mail"}
+            self._line = self._draws.pick(results_of(sight.results, "order.get_status")[0]["lines"])[
+                "line_id"
+            ]
+            arguments = {
+                "order_id": self._order,
+                "line_id": self._line,
+                "reason_code": "defective",
+                "method": "mail",
+            }
             return call_tools(sight, ("return.initiate", arguments))
         return answer(sight, selected_order_id=self._order, selected_line_id=self._line)
 

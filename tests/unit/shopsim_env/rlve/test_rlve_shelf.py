@@ -1,4 +1,4 @@
-"""The shelf: cards, categories by name; selections against a plain scan, through pools and through the indexes."""
+"""The shelf: cards, categories by name; selections against a plain scan, by pools and by indexes."""
 
 from itertools import product
 

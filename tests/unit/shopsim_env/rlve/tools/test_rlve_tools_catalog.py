@@ -1,10 +1,11 @@
-"""Search with filters, depth, stock and noise; rerank, product, variants. Expected values from the shop's rules."""
+"""Search with filters, depth, stock and noise; rerank, product, variants. Values from the shop's rules."""
 
 from typing import Any
 
 import pytest
 from rlve_shop import SIZE, call, episode, shown
 
+from shopsim_env.rlve import selection
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.overlay import Overlay, synthesize
 from shopsim_env.rlve.shelf import Shelf
@@ -46,6 +47,9 @@ def test_a_card_has_what_an_agent_needs(shelf: Shelf) -> None:
         ({"price_min": 29.01, "price_max": 40}, lambda i: 20 <= i <= 30),
         ({"rating_min": 4.5}, lambda i: i // 4 % 5 == 4),
         ({"rating_count_min": 100, "ship_days_max": 1}, lambda i: i >= 100 and i % 7 <= 1),
+        ({"rating_count_max": 7, "ship_days_min": 5}, lambda i: i in (5, 6)),
+        ({"stock_min": 5, "price_max": 50}, lambda i: i <= 40 and i % 10 != 9),
+        ({"stock_min": 6}, lambda i: i < 0),
         ({"brand": "乙"}, lambda i: i // 4 % 2 == 1),
         ({"category": "坚果"}, lambda i: i % 4 == 2),
         ({"category": "数码", "attributes": {"color": "black"}}, lambda i: i % 4 == 0 and i % 3 == 0),
@@ -94,6 +98,14 @@ def test_stock_outs_of_the_episode_are_not_in_stock(shelf: Shelf) -> None:
     assert out
 
 
+def test_the_least_units_are_those_of_the_episode(shelf: Shelf) -> None:
+    overlay = episode(shelf, p_oos=0)
+    overlay.stock.force(1, 2)
+    overlay.stock.force(2, 0)
+    assert indexes(search(overlay, stock_min=3, price_max=14)) == [2, 3, 4]
+    assert sorted(indexes(search(overlay, "widget", stock_min=2, price_max=14))) == [0, 2, 3, 4]
+
+
 def test_a_search_for_more_hits_when_stock_is_scarce(shelf: Shelf) -> None:
     overlay = episode(shelf, p_oos=0)
     for number in range(1, 101):
@@ -107,6 +119,7 @@ def test_a_search_for_more_hits_when_stock_is_scarce(shelf: Shelf) -> None:
         ("", {}, "empty_query"),
         ("!!!", {}, "empty_query"),
         ("x", {"category": "没有"}, "unknown_category"),
+        ("x", {"category": "套装"}, "ambiguous_category"),
         ("x", {"attributes": {"taste": "sweet"}}, "unknown_attribute"),
         ("x", {"attributes": {"color": "blak"}}, "unknown_attribute"),
         ("x", {"attributes": {"wattage": "many"}}, "unknown_attribute"),
@@ -123,7 +136,9 @@ def test_words_without_meaning_leave_the_filters(shelf: Shelf) -> None:
     assert search(episode(shelf), "widget", attributes={"wattage": 65.5})["products"] == []
 
 
-def test_a_close_value_is_proposed(shelf: Shelf) -> None:
+def test_what_is_known_is_proposed(shelf: Shelf) -> None:
+    paths = search(episode(shelf), "x", category="套装")["error"]["message"]
+    assert "居家›厨具›套装; 服饰›女装›套装" in paths
     message = search(episode(shelf), "x", attributes={"color": "blak"})["error"]["message"]
     assert "black" in message
 
@@ -157,6 +172,14 @@ def test_a_complete_list_stays_complete_under_noise(shelf: Shelf) -> None:
         assert sorted(found) == [0, 4, 8, 12, 16, 20, 24, 28, 32, 36]
         orders.add(tuple(found))
     assert len(orders) > 5
+
+
+def test_no_product_stands_in_for_one_of_a_huge_category(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "LARGEST_POOL", 0)
+    loud, quiet = (episode(shelf, 20, eps_rank=share, p_oos=0) for share in (1, 0))
+    assert search(loud, "widget") == search(quiet, "widget")
 
 
 def test_every_search_has_noise_of_its_own(shelf: Shelf) -> None:

@@ -1,12 +1,16 @@
 """Legal calls, faults and their words, published forms of the tools; all from one source."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from places import ROOT
 from rlve_shop import call, episode, shown
 
 from shopsim_env.errors import UsageError
+from shopsim_env.rlve import tools
 from shopsim_env.rlve.overlay import Overlay
 from shopsim_env.rlve.protocol import Call
 from shopsim_env.rlve.shelf import Shelf
@@ -139,8 +143,16 @@ def test_forms_for_prompts_and_function_calling() -> None:
     assert not any(word in text for word in ("$ref", "$defs", "x-en", '"title"'))
     filters = en["catalog.search"]["properties"]["filters"]["anyOf"][0]
     assert set(filters["properties"]) == {
-        *("category", "brand", "price_min", "price_max", "rating_min", "rating_count_min"),
-        *("ship_days_max", "in_stock", "attributes"),
+        *(
+            "category",
+            "brand",
+            "price_min",
+            "price_max",
+            "rating_min",
+            "rating_count_min",
+            "rating_count_max",
+        ),
+        *("ship_days_min", "ship_days_max", "stock_min", "in_stock", "attributes"),
     }
     assert filters["additionalProperties"] is False
     listed = functions("en", ["cart.add"])
@@ -212,3 +224,21 @@ def test_a_guessed_id_is_not_found_and_not_seen(shelf: Shelf, name: str, more: d
     assert guess(overlay) not in overlay.seen
     assert overlay.ids.number(guess(overlay)) is None
     assert not overlay.cart.lines
+
+
+def test_without_pydantic_the_first_use_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['pydantic'] = None\n"
+        "from shopsim_env.errors import UsageError\n"
+        "from shopsim_env.rlve.protocol import Call\n"
+        "from shopsim_env.rlve.tools import check_call\n"
+        "try: check_call(Call('cart.view'))\n"
+        "except UsageError as error: print(error.code, error)"
+    )
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert found.stdout.strip() == (
+        "missing_extra the tools of RLVE need the pydantic package; install 'shopsim[rlve]'."
+    )
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        tools.nothing  # noqa: B018
