@@ -2,7 +2,7 @@
 
 import { figure, fold, foreign, grid, h, json, known, visible, w } from "./common.js";
 
-const MOST_ROWS = 12;
+const MOST_ROWS = 8;
 const isTable = (value) => Array.isArray(value) && value.length > 0 && value.every((one) => one && typeof one === "object" && !Array.isArray(one));
 const head = (name) => known("column", name);
 
@@ -12,7 +12,7 @@ function words(value) {
   if (typeof value === "boolean") return w(value ? "form.true" : "form.false");
   if (Array.isArray(value)) return value.map(words).join(" · ") || "–";
   if (typeof value === "object") return Object.entries(value).map(([name, one]) => `${head(name)}: ${words(one)}`).join("; ") || "–";
-  return String(value);
+  return typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toFixed(4))) : String(value);
 }
 
 const pressed = (offered) => (offered.length ? h("div", { class: "row" }, offered.map(([text, use]) => h("button", { type: "button", class: "small", on: { click: use } }, text))) : null);

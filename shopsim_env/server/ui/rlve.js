@@ -132,7 +132,7 @@ async function send() {
   shown();
   if (view.fault) say(w("rlve.refused"));
   else say(view.end ? w("rlve.over") : w("rlve.turns.left", { left: view.observation.turns_left }));
-  byId(view.end ? "result_heading" : "talk_heading")?.focus();
+  byId(view.end ? "result_heading" : "latest")?.focus();
 }
 
 function shown() {
@@ -189,12 +189,13 @@ function answerOf(turn) {
 
 function talk() {
   let turn = -1;
-  return view.observation.conversation.map(({ role, content }) => {
+  const { conversation } = view.observation;
+  return conversation.map(({ role, content }, place) => {
     const agent = role === "assistant";
     if (agent) turn += 1;
     const results = agent ? view.played[turn] ?? [] : [];
     const answer = agent ? answerOf(view.turns[turn]) : null;
-    return h("article", { class: `said ${role}` }, h("h3", {}, w(`rlve.${role}`)), h("p", {}, foreign(content)),
+    return h("article", { class: `said ${role}`, id: place === conversation.length - 1 ? "latest" : null, tabindex: -1 }, h("h3", {}, w(`rlve.${role}`)), h("p", {}, foreign(content)),
       results.map((one) => called(one, turn === view.played.length - 1 ? uses : null)),
       answer ? h("section", { class: "called" }, h("p", {}, h("strong", {}, w("rlve.answer"))), record(answer, null)) : null);
   });
