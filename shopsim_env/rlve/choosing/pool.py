@@ -1,8 +1,8 @@
 """`Pool`: the products of one category side by side, as bit sets.
 
-Belongs here: which products of a category meet a constraint, answered in microseconds, because generators ask
-it hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them is an
-episode's. Which constraints make a goal is in `choice`.
+Belongs here: which products of a category meet a constraint, answered in microseconds, because generators
+ask it hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them
+is an episode's. Which constraints make a goal is in `choice`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -167,9 +167,7 @@ class Pools:
         self._roomy: dict[int, tuple[int, ...]] = {}
         self._slots: dict[int, tuple[int, ...]] = {}
         # A path below a denied one has the denied segment itself.
-        self._denied = [
-            number for number, levels in world.paths() if denied_path(levels)
-        ]
+        self._denied = [number for number, levels in world.paths() if denied_path(levels)]
         if not self._allowed(SMALLEST):
             raise UsageError(
                 f"expected a catalogue with a category of {SMALLEST} to {LARGEST} products, found none; RLVE "

@@ -1,6 +1,7 @@
-"""Products of which an order history is made: half of them of one category, so that descriptions nearly fit others.
+"""Products of which an order history is made: half of one category, so that descriptions nearly fit others.
 
-Belongs here: drawing them at a cost that does not depend on the catalogue. The history itself is `overlay.orders`.
+Belongs here: drawing them at a cost that does not depend on the catalogue. The history itself is
+`overlay.orders`.
 """
 
 from typing import Final
@@ -17,7 +18,7 @@ _TRIES: Final = 50
 def draw_goods(
     setting: Setting, draws: Draws, count: int, pool: Pool | None = None, without: int | None = None
 ) -> list[int]:
-    """Numbers of different products with a price: half of them of the pool, the others of the whole catalogue.
+    """Numbers of different products with a price: half of the pool, the others of the whole catalogue.
 
     Args:
         setting: Catalogue.
@@ -44,6 +45,7 @@ def draw_goods(
         if len(found) == count:
             return list(found)
     raise UsageError(
-        f"expected {count} products with a price for an order history, found {len(found)}; give the products prices",
+        f"expected {count} products with a price for an order history, found {len(found)}; give the products "
+        "prices",
         code="no_choice",
     )

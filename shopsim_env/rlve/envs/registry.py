@@ -5,7 +5,7 @@ from typing import Final
 
 from shopsim_env.rlve.envs import (
     bundle,
-    cart,
+    cart_making,
     discovery,
     journey,
     policy,
@@ -18,7 +18,7 @@ from shopsim_env.rlve.envs.base import Setting, Task
 GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
     "PD": discovery.make,
     "SUB": substitution.make,
-    "CART": cart.make,
+    "CART": cart_making.make,
     "RETURN": returns_making.make,
     "STATUS": status.make,
     "POLICY": policy.make,

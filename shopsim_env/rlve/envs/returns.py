@@ -1,13 +1,13 @@
-"""RETURN, returns and exchanges: the line that the customer means goes back, is exchanged, or must not go back.
+"""RETURN, returns and exchanges: the line that the customer means goes back, is exchanged, or must not be.
 
-Belongs here: the grading of RETURN and what the customer tells. Drawing a goal is in `returns_making`, the score is
-`scores.orders`.
+Belongs here: the grading of RETURN and what the customer tells. Drawing a goal is in `returns_making`, the
+score is `scores.orders`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from shopsim_env.rlve.choosing.choice import Choice
 from shopsim_env.rlve.choosing.constraint import Constraint
@@ -22,6 +22,7 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
+from shopsim_env.rlve.envs.returns_words import RETURN_WORDS
 from shopsim_env.rlve.envs.told_orders import Candidate, Description, told_need
 from shopsim_env.rlve.fact_model import Category
 from shopsim_env.rlve.overlay import Exchange
@@ -31,47 +32,6 @@ from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
 from shopsim_env.rlve.scores.orders import ReturnGoal, ReturnOutcome, score_return
 from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
-
-_WORDS: Final = {
-    "zh": {
-        "return": "我想退掉之前买的一件商品，如果按规定不能退，请告诉我原因。商品的品类：{category}",
-        "exchange": "我想把之前买的一件商品换成同品类的另一款，如果按规定不能退换，请告诉我原因。商品的品类：{category}",
-        "reason": "退货原因是{}",
-        "method": "退货方式是{}",
-        "new": "换成的商品：",
-        "defective": "商品有质量问题",
-        "wrong_item": "发错了货",
-        "not_as_described": "与描述不符",
-        "changed_mind": "不想要了",
-        "too_large": "太大了",
-        "too_small": "太小了",
-        "arrived_late": "送到得太晚",
-        "better_price_found": "在别处看到更低的价格",
-        "mail": "邮寄",
-        "in_store": "到店退",
-        "pickup": "上门取件",
-    },
-    "en": {
-        "return": "I want to return something that I bought; if the rules do not allow it, tell me why. Category of the "
-        "product: {category}",
-        "exchange": "I want to exchange something that I bought for another product of the same category; if the rules do "
-        "not allow it, tell me why. Category of the product: {category}",
-        "reason": "the reason for the return: {}",
-        "method": "the way of returning it: {}",
-        "new": "the new product: ",
-        "defective": "it is defective",
-        "wrong_item": "I got the wrong item",
-        "not_as_described": "it is not as described",
-        "changed_mind": "I changed my mind",
-        "too_large": "it is too large",
-        "too_small": "it is too small",
-        "arrived_late": "it arrived late",
-        "better_price_found": "I found a better price",
-        "mail": "by mail",
-        "in_store": "in the store",
-        "pickup": "pickup at home",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +119,8 @@ class GoodsReturn(Task):
     def forced_chance(self) -> Fraction:
         """1 / lines that the shop decides on alike, times what has to be guessed besides.
 
-        Of a return these are a reason and a method that the opening leaves out, of an exchange the share of the
-        category's products that will do.
+        Of a return these are a reason and a method that the opening leaves out, of an exchange the share of
+        the category's products that will do.
         """
         plea, chance = self._plea, Fraction(1, self._alike())
         if plea.refusal is not None:
@@ -191,7 +151,7 @@ class GoodsReturn(Task):
         }
 
     def _as_asked(self, revised: bool) -> bool:
-        """Whether what was started on the line is what was asked for: an exchange, or a return on the told terms."""
+        """Whether what was started is what was asked for: an exchange, or a return on the told terms."""
         overlay, terms = self._setting.overlay, self._plea.terms
         if terms is None:
             return any((one.order_id, one.line_id) == self._line for one in overlay.exchanges)
@@ -201,7 +161,7 @@ class GoodsReturn(Task):
         )
 
     def _replaced(self, revised: bool) -> TaskScore | None:
-        """Quality of the product that the line was exchanged for, by the rule of substitution with one place."""
+        """Quality of the product that the line was exchanged for: substitution with one place."""
         overlay, replacement = self._setting.overlay, self._plea.replacement
         made = next((one for one in overlay.exchanges if (one.order_id, one.line_id) == self._line), None)
         if made is None or replacement is None:
@@ -218,7 +178,7 @@ class GoodsReturn(Task):
         )
 
     def _substitute(self, made: Exchange, constraints: Sequence[Constraint]) -> Substitute:
-        """The new product; the shop exchanges for what is in stock only. One of another category meets nothing."""
+        """The new product; the shop exchanges for what is in stock. One of another category meets nothing."""
         facts, category = self._setting.overlay.shelf.item(made.new).facts, self._plea.category
         alike = category.number <= facts.category <= category.last
         met = sum(one.met(facts) for one in constraints) if alike else 0
@@ -226,7 +186,7 @@ class GoodsReturn(Task):
 
     def _brief(self, other_turns: int) -> Brief:
         setting, plea = self._setting, self._plea
-        words = _WORDS[setting.language]
+        words = RETURN_WORDS[setting.language]
         needs = [
             told_need(setting, f"d{at}", fact, of_line=True) for at, fact in enumerate(plea.description.facts)
         ]
@@ -260,7 +220,7 @@ class GoodsReturn(Task):
         )
 
     def _term(self, name: str, key: str, code: str) -> Need:
-        words = _WORDS[self._setting.language]
+        words = RETURN_WORDS[self._setting.language]
         return Need(
             id=name,
             kind=name,
@@ -270,7 +230,7 @@ class GoodsReturn(Task):
         )
 
     def _wish(self, at: int, one: Constraint) -> Need:
-        return constraint_need(self._setting, f"r{at}", one, _WORDS[self._setting.language]["new"])
+        return constraint_need(self._setting, f"r{at}", one, RETURN_WORDS[self._setting.language]["new"])
 
     def _alike(self) -> int:
         """Lines on which the shop decides as on the one that is meant, before anything was returned."""

@@ -43,12 +43,13 @@ LEAST_LINES: Final = 8
 # Lines beyond one per order, so that most orders have some to confuse.
 _MORE_LINES: Final = 4
 _P_REPLACEMENT: Final = 0.5
-# Of the orders at the edge of their window one in five is a day too old, of the others fifteen in a hundred are refused.
+# Of the orders at the edge of their window one in five is a day too old; of the others fifteen in a hundred
+# are refused.
 _EDGE_DAYS: Final = (-1, -1, 0, 0, 1)
 _P_REFUSED: Final = 0.15
 _REFUSED: Final = (WINDOW_CLOSED, NOT_DELIVERED, ORDER_CANCELLED, NOT_RETURNABLE)
 _TRIES: Final = 40
-# After so many tries a refusal that this catalogue may not offer (goods that never go back) becomes another one.
+# A catalogue may have no goods that never go back: after so many tries another refusal is taken.
 _PATIENT: Final = 12
 _YOUNGEST, _OLDEST = AGES[DELIVERED]
 _SHORTEST: Final = min(days for days in WINDOWS.values() if days)
@@ -56,7 +57,7 @@ _SHORTEST: Final = min(days for days in WINDOWS.values() if days)
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What the shop will say (None: it may go back), and days from the last day of the window, None off the edge."""
+    """What the shop will say (None: it may go back), days from the end of the window (None: off the edge)."""
 
     refusal: str | None
     edge: int | None
@@ -78,8 +79,8 @@ def make(setting: Setting) -> Task:
         if found is not None:
             return found
     raise UsageError(
-        "expected an order history in which a few facts single out one line, found none; the catalogue is too small "
-        "or its products are too much alike",
+        "expected an order history in which a few facts single out one line, found none; the catalogue is "
+        "too small or its products are too much alike",
         code="no_choice",
     )
 
@@ -101,6 +102,9 @@ def _preparing(setting: Setting, *, exchange: bool) -> int:
 def _attempt(setting: Setting, draws: Draws, outcome: _Outcome) -> GoodsReturn | None:
     choice = _choice(setting, draws) if outcome.replacement else None
     pool = choice.pool if choice else setting.pools.pool(draws.pick(setting.pools.categories))
+    if choice is None and not pool.category.levels and len(setting.pools.categories) > 1:
+        # "Any category" describes nothing.
+        return None
     good = draws.pick(pool.goods)
     window = _window(setting, good)
     if good.price_low is None or (window == 0) != (outcome.refusal == NOT_RETURNABLE):
@@ -139,7 +143,7 @@ def _choice(setting: Setting, draws: Draws) -> Choice:
     limits = Limits(max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos)
     stock = setting.overlay.stock
     return choose(
-        setting.pools, draws.fork("replacement"), limits, lambda number: bool(stock.remaining((number,)))
+        setting.pools, draws.fork("replacement"), limits, stock.remains
     )
 
 

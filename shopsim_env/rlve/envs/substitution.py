@@ -1,7 +1,7 @@
 """SUB, substitution: products that take the place of one that is out of stock.
 
-Belongs here: the goal of SUB and its grading. The score is `scores.ranking`, likeness `choosing.likeness`, the
-draw of constraints `choosing.choice`.
+Belongs here: the goal of SUB and its grading. The score is `scores.ranking`, likeness `choosing.likeness`,
+the draw of constraints `choosing.choice`.
 """
 
 from collections.abc import Sequence
@@ -31,17 +31,18 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 4
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 3
 # Of the products that violate one constraint, so many are compared with the original.
-_MOST_NEAR: Final = 8
+_MOST_NEAR: Final = 5
 _REQUEST: Final = {
-    "zh": "商品{id}缺货了，请帮我找替代品，品类：{category}，最多推荐{k}款，都要有货，而且是最像它的。相似度这样算："
-    "类目相同2分，品牌相同1分，每有一种属性（颜色、材质等）与它有相同的取值1分，价格相差不超过10%的2分，"
-    "不超过30%的1分；只要符合要求的商品里分数最高的",
+    "zh": "商品{id}缺货了，请帮我找替代品，品类：{category}，最多推荐{k}款，都要有货，而且是最像它的。"
+    "相似度这样算：类目相同2分，品牌相同1分，每有一种属性（颜色、材质等）与它有相同的取值1分，"
+    "价格相差不超过10%的2分，不超过30%的1分；只要符合要求的商品里分数最高的",
     "en": "product {id} is out of stock, please find a substitute; category: {category}. Recommend up to {k} "
-    "products, in stock and as similar as possible. Similarity counts 2 points for the same category, 1 for the "
-    "same brand, 1 for each attribute (color, material …) with a value in common, 2 for a price within 10% of "
-    "its price or 1 within 30%; of the products that meet my requirements only those with the most points will do",
+    "products, in stock and as similar as possible. Similarity counts 2 points for the same category, 1 for "
+    "the same brand, 1 for each attribute (color, material …) with a value in common, 2 for a price within "
+    "10% of its price or 1 within 30%; of the products that meet my requirements only those with the most "
+    "points will do",
 }
 
 
@@ -88,7 +89,7 @@ class Substitution(Task):
         self.turn_budget = setting.axes.T_max
         self.brief = self._brief()
         first = max(questions_for(len(self.brief.pending)), int(before is not None))
-        # With one call a turn the original is opened in a turn of its own, unless a question takes one anyway.
+        # With one call a turn the original is opened in a turn of its own, unless a question takes one.
         opened = int(setting.axes.B_tool == 1 and not first)
         self.least_turns = first + opened + _OTHER_TURNS
         self.least_charged = opened + _OTHER_TURNS
@@ -177,7 +178,7 @@ def make(setting: Setting) -> Task:
         drawn = _drawn(setting, limits, setting.draws.fork("goal", attempt))
         if best is None or drawn.faults < best.faults:
             best = drawn
-        if not best.faults:
+        if best.faults <= setting.axes.m // 2:
             break
     assert best is not None  # noqa: S101 - there is at least one attempt
     setting.overlay.stock.force(best.original.good.number, 0)
@@ -216,7 +217,8 @@ def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) 
     best = set(original.best(choice))
     top = max(map(original.points, choice.feasible))
     cheapest = min(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
-    likest = [max((original.points(good) for good in goods if good != original.good), default=0) for goods in near]
+    others = [[good for good in goods if good != original.good] for goods in near]
+    likest = [max(map(original.points, goods), default=0) for goods in others]
     harmless = sum(one <= top for one in likest)
     faults = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + harmless
     order = sorted(range(len(likest)), key=lambda place: -likest[place])

@@ -1,7 +1,7 @@
 """How a customer tells which order, or which line of one, it means: facts that fit one of them and no other.
 
-Belongs here: the facts, what it takes to find what they fit, and the choice among them. What the customer wants of
-the order is in `returns` and `status`.
+Belongs here: the facts, what it takes to find what they fit, and the choice among them. What the customer
+wants of the order is in `returns` and `status`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,7 +154,8 @@ def describe(
         if reduce(and_, (fits[fact] for fact in facts), base) != wanted:
             continue
         needed = all(
-            reduce(and_, (fits[other] for other in facts if other is not fact), base) != wanted for fact in facts
+            reduce(and_, (fits[other] for other in facts if other is not fact), base) != wanted
+            for fact in facts
         )
         if spare is not None and not needed:
             continue
@@ -213,8 +214,10 @@ def _members(candidates: Sequence[Candidate], bits: int) -> list[Candidate]:
     return [one for at, one in enumerate(candidates) if bits >> at & 1]
 
 
-def _turns(candidates: Sequence[Candidate], dated: int, priced: int | None, tool_budget: int, reads_lines: bool) -> int:
-    """Turns of the plan that `oracles.orders` follows: list, orders opened for money, products opened for goods.
+def _turns(
+    candidates: Sequence[Candidate], dated: int, priced: int | None, tool_budget: int, reads_lines: bool
+) -> int:
+    """Turns of the plan of `oracles.orders`: list, orders opened for money, products opened for goods.
 
     Args:
         candidates: All that may be meant.

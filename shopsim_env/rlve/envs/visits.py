@@ -1,12 +1,13 @@
 """Products that the customer looked at: some it wants, and others of the same category that nearly fit.
 
-Belongs here: which products stand in a visit history, and facts by which exactly one of them is meant. Quantities,
-variants and the goal of a cart are in `cart`.
+Belongs here: which products stand in a visit history, and facts by which exactly one of them is meant.
+Quantities, variants and the goal of a cart are in `cart`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from operator import attrgetter
 from typing import Final
 
 from shopsim_env.errors import UsageError
@@ -18,7 +19,8 @@ from shopsim_env.rlve.overlay import Stock
 
 # Products of the category that are looked at for one item: enough that two of them miss by one fact each.
 _SAMPLE: Final = 10
-_TRIES: Final = 60
+# Histories that are tried, and items in each.
+_ATTEMPTS, _TRIES = 12, 40
 # Bounds that can be said of a product; the stock of an episode says nothing of it.
 _BOUNDS: Final = ("price_max", "price_min", "rating_min", "rating_count_min", "ship_days_max")
 _STEP: Final = {"price_low": 100, "rating": 10, "rating_count": 10, "ship_days": 1}
@@ -32,8 +34,8 @@ class Visited:
         pool: Products of the category that the customer names.
         good: The product.
         facts: What the customer says of it besides the category.
-        others: Products of the category, none of which all facts fit. With two facts at least one of them misses
-            the first alone, and one the second alone.
+        others: Products of the category, none of which all facts fit. With two facts at least one of them
+            misses the first alone, and one the second alone.
     """
 
     pool: Pool
@@ -58,33 +60,45 @@ class Wanted:
 
 
 def choose_visits(pools: Pools, draws: Draws, wanted: Wanted, stock: Stock) -> list[Visited]:
-    """Draws the items of a visit history. The cost does not depend on the size of the catalogue or a category.
+    """Draws the items of a visit history. The cost does not depend on the size of the catalogue.
 
     Each description fits one product of the whole history.
 
     Raises:
         UsageError: the catalogue has no such products (code `no_choice`).
     """
-    found: list[Visited] = []
-    for attempt in range(_TRIES):
-        pool = pools.pool(draws.pick(pools.categories))
-        others = wanted.others // wanted.items + (len(found) < wanted.others % wanted.items)
-        # Later tries are content with fewer facts: small categories may offer no two that tell apart.
-        facts = wanted.facts if attempt < _TRIES // 2 else 1
-        item = _item(pool, draws, facts, others, wanted.slack, stock)
-        if item is not None and is_apart(item, found):
-            found.append(item)
-        if len(found) == wanted.items:
+    for attempt in range(_ATTEMPTS):
+        # Later attempts are content with fewer facts: small categories may offer no two that tell apart.
+        easier = replace(wanted, facts=wanted.facts if attempt < _ATTEMPTS // 2 else 1)
+        found = _history(pools, draws, easier, stock)
+        if found is not None:
             return found
     raise UsageError(
-        f"expected {wanted.items} products in stock that a few facts tell from {wanted.others} others of their "
-        "categories, found fewer; the catalogue is too small or its products are too much alike",
+        f"expected {wanted.items} products in stock that a few facts tell from {wanted.others} others of "
+        "their categories, found fewer; the catalogue is too small or its products are too much alike",
         code="no_choice",
     )
 
 
+def _history(pools: Pools, draws: Draws, wanted: Wanted, stock: Stock) -> list[Visited] | None:
+    """Items one after another; None when one of them leaves no room for the others."""
+    found: list[Visited] = []
+    for _ in range(_TRIES):
+        pool = pools.pool(draws.pick(pools.categories))
+        if not pool.category.levels and len(pools.categories) > 1:
+            # "Any category" describes nothing, and its facts would have to keep out every other item.
+            continue
+        others = wanted.others // wanted.items + (len(found) < wanted.others % wanted.items)
+        item = _item(pool, draws, wanted.facts, others, wanted.slack, stock)
+        if item is not None and is_apart(item, found):
+            found.append(item)
+        if len(found) == wanted.items:
+            return found
+    return None
+
+
 def is_apart(item: Visited, others: Sequence[Visited]) -> bool:
-    """Whether an item shares no product with the others, and no description of one fits a product of another."""
+    """Whether an item shares no product with others, and no description fits a product of another item."""
     own = [good.number for good in (item.good, *item.others)]
     for other in others:
         numbers = [good.number for good in (other.good, *other.others)]
@@ -109,7 +123,7 @@ def violates(pool: Pool, good: Good, fact: Constraint) -> bool:
 def _item(pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock: Stock) -> Visited | None:
     """One item of a category, None when the drawn products do not differ enough."""
     sample = _sample(pool.goods, draws)
-    good = next((one for one in sample if one.stock > 0 and stock.remaining((one.number,))), None)
+    good = next((one for one in sample if one.stock > 0 and stock.remains(one.number)), None)
     if good is None:
         return None
     rest = [one for one in sample if one is not good]
@@ -147,16 +161,15 @@ def _missing(pool: Pool, goods: Sequence[Good], fact: Constraint) -> frozenset[i
     """Places of the products that do not meet a fact."""
     if fact.kind in BOUNDS:
         name, least = BOUNDS[fact.kind]
-        at, bound = Good._fields.index(name), int(fact.value)
+        bound = int(fact.value)
         # Products without a price are not among them.
-        if least:
-            return frozenset(place for place, good in enumerate(goods) if good[at] < bound)
-        return frozenset(place for place, good in enumerate(goods) if good[at] > bound)
+        values = map(attrgetter(name), goods)
+        return frozenset(at for at, value in enumerate(values) if (value < bound if least else value > bound))
     return frozenset(place for place, good in enumerate(goods) if violates(pool, good, fact))
 
 
 def _beside(missing: Sequence[frozenset[int]], count: int) -> list[int] | None:
-    """Places of products that miss one fact each, then of others that miss any; None when there are too few."""
+    """Places of products that miss one fact each, then of others that miss any; None if there are too few."""
     chosen: dict[int, None] = {}
     for fact, places in enumerate(missing):
         near = places.difference(*(other for at, other in enumerate(missing) if at != fact))
@@ -200,6 +213,6 @@ def said_of(
 def _bound(good: Good | Facts, kind: str, draws: Draws, slack: float) -> int:
     """A round bound that the product meets."""
     fact, least = BOUNDS[kind]
-    own, step = getattr(good, fact), _STEP[fact]
+    own, step = int(getattr(good, fact)), _STEP[fact]
     shift = int(own * slack * draws.below(1001) / 1000)
     return (own - shift) // step * step if least else -(-(own + shift) // step) * step

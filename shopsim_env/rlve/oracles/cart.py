@@ -52,15 +52,12 @@ class CartOracle(Agent):
         ]
 
     def _lookups(self, sight: Sight) -> list[Request]:
-        """Variants that are needed and not known, those of the surest products first."""
-        fitting = [self._fitting(sight, at) for at in range(len(sight.request["items"]))]
+        """Needed variants that are not known; while something is open, any that may be needed."""
         wanted = [
-            names
-            for at, names in enumerate(fitting)
-            if "variant" in _needs(sight, at) or (sight.open_needs and len(names) == 1)
+            self._fitting(sight, at)
+            for at in range(len(sight.request["items"]))
+            if sight.open_needs or "variant" in _needs(sight, at)
         ]
-        if not sight.open_needs:
-            wanted = [names for names in wanted if len(names) == 1]
         unknown = [name for names in sorted(wanted, key=len) for name in names if name not in self._variants]
         return [("catalog.get_variants", {"product_id": name}) for name in dict.fromkeys(unknown)]
 

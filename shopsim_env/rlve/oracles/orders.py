@@ -1,7 +1,7 @@
-"""Finding an order, or a line of one, from what the customer told: shared by the oracles of returns and status.
+"""Finding an order, or a line of one, from what the customer told: for the oracles of returns and status.
 
-Belongs here: which calls are still needed, and what fits. The plan is the one by which `envs.told_orders` counts
-turns.
+Belongs here: which calls are still needed, and what fits. The plan is the one by which `envs.told_orders`
+counts turns.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class OrderFinder:
     def quantity(self, found: Found) -> int:
         """Units of a line of an opened order."""
         return next(
-            line["quantity"] for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1]
+            int(line["quantity"]) for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1]
         )
 
     def product(self, found: Found) -> str:
@@ -139,7 +139,7 @@ def _told(sight: Sight, name: str) -> Any:
 
 
 def _total(order: Mapping[str, Any]) -> float:
-    return sum(_hundredths(line["unit_price"]) * line["quantity"] for line in order["lines"]) / 100
+    return float(sum(_hundredths(line["unit_price"]) * line["quantity"] for line in order["lines"]) / 100)
 
 
 def _hundredths(amount: float) -> int:

@@ -1,4 +1,4 @@
-"""The oracle of returns: finds the line, asks the shop whether it may go back, returns or exchanges it, or says why not.
+"""The oracle of returns: finds the line, asks whether it may go back, returns, exchanges or refuses.
 
 Belongs here: its plan. Finding the line is in `orders`.
 """
@@ -73,7 +73,7 @@ class ReturnOracle(Agent):
         return {**ask_and_call(sight, call), **answer(sight, **named)}
 
     def _offer(self, found: Found) -> str:
-        """A product that meets the wishes, is not the returned one, and is there as often as it was bought."""
+        """A product that meets the wishes, is not the returned one, and of which there are enough."""
         returned, units = self._finder.product(found), self._finder.quantity(found)
         return next(
             str(card["product_id"])

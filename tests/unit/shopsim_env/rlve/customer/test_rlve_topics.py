@@ -21,6 +21,8 @@ rating_count: 评价数量要多少条？|至少要有多少条评价？|对评�
   How many reviews should it have?|Do you care about the number of ratings?|Any minimum for reviews?
 ship_days: 希望几天到？|对发货时间有要求吗？|着急用吗？
   How fast do you need it shipped?|When should it arrive?|Any delivery deadline?
+stock: 库存要有多少？|要多少存货？|有现货要求吗？
+  How many should be in stock?|What stock do you need?|How much inventory should there be?
 brand: 您想要什么品牌？|有喜欢的牌子吗？|请说一下品牌
   Which brand do you prefer?|Do you have a favourite brand?|Please name the brand, could you?
 connector_type: 要什么接口？|您需要哪种插头？|有线还是无线呢？
@@ -111,8 +113,14 @@ DECOYS = tuple(
 )
 
 
+FLAGS = tuple(topic for topic in TOPICS if topic.zh.endswith("订单") and topic.name != "order")
+
+
 def test_every_topic_has_phrasings() -> None:
-    assert set(PHRASINGS) == set(BY_NAME) == {topic.name for topic in TOPICS}
+    flags = {topic.name for topic in FLAGS}
+    assert len(flags) == 16
+    assert set(PHRASINGS) == set(BY_NAME) - flags
+    assert len(BY_NAME) == len(TOPICS)
     assert all(len(messages) == 6 for messages in PHRASINGS.values())
 
 
@@ -126,6 +134,15 @@ def test_a_question_about_a_topic_gets_its_need_first(topic: str, message: str) 
     reply = customer.answer(message)
     assert reply.act == "clarify"
     assert reply.told[0] == wanted
+
+
+@pytest.mark.parametrize("flag", [topic.name for topic in FLAGS])
+def test_circumstances_of_an_order_are_asked_by_name_or_in_general(flag: str) -> None:
+    wanted = Need("wanted", "flag", "想要的那个值", frozenset({flag}))
+    chinese, english = BY_NAME[flag].zh, BY_NAME[flag].en.removesuffix("s")
+    messages = (f"这是{chinese}吗？", f"请问是不是{chinese}", "订单有什么特殊情况？", f"Is it a {english}?")
+    for message in (*messages, f"Please tell me, was this a {english}", "Are there special circumstances?"):
+        assert asked(understand(message), (*DECOYS, wanted)) == [wanted], message
 
 
 @pytest.mark.parametrize(
