@@ -111,8 +111,8 @@ class World:
         """
         sql = (
             "SELECT id FROM category c WHERE products BETWEEN ? AND ? AND NOT EXISTS "
-            "(SELECT 1 FROM category b WHERE b.id = c.id + 1 AND b.parent = c.id AND b.products = c.products) "
-            "ORDER BY id"
+            "(SELECT 1 FROM category b WHERE b.id = c.id + 1 AND b.parent = c.id AND b.products = c.products)"
+            " ORDER BY id"
         )
         return tuple(row[0] for row in self._database.rows(sql, (least, most)))
 

@@ -20,6 +20,9 @@ from pipelines.definitions import defs
 from pipelines.settings import DatasetSettings
 from pipelines.stages.audit.codes import CODES
 from pipelines.stages.audit.labels import LABELS, NOT_GRADED
+from pipelines.stages.products.mapping import KNOWN_COLUMNS, NOTES
+from pipelines.stages.products.mapping import REASONS as ROW_REASONS
+from pipelines.stages.products.quality import GAPS
 from shopsim_env.catalog import prices
 from shopsim_env.cli import build_parser
 from shopsim_env.client.faults import _CLASSES
@@ -196,6 +199,15 @@ def test_pipeline_page_names_every_refusal_of_the_ingest() -> None:
     )
     assert {"json_truncated", "persona_without_simple", "duplicate_asin"} <= codes
     assert codes | {"wrong_type", "json_invalid"} <= named("pipeline.md", "### What is refused")
+
+
+def test_english_page_names_every_column_reason_note_gap_and_code() -> None:
+    words = named("english-catalogues.md")
+    assert words >= KNOWN_COLUMNS
+    assert {*ROW_REASONS, *NOTES, *GAPS} <= words
+    codes = set(raised_codes(*(f"pipelines/stages/products/{name}.py" for name in ("source", "read"))))
+    assert {"unknown_columns", "no_product_mapped"} <= codes
+    assert codes <= words | named("pipeline.md", "### What is refused")
 
 
 def test_pipeline_page_names_every_key_of_a_data_set() -> None:

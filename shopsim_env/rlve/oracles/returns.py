@@ -4,7 +4,7 @@ Belongs here: its plan. Finding the line is in `orders`.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from shopsim_env.rlve.choosing.constraint import merge_filters
 from shopsim_env.rlve.oracles.base import Agent, answer, ask_rest, results_of
@@ -13,6 +13,9 @@ from shopsim_env.rlve.oracles.orders import Found, OrderFinder
 from shopsim_env.rlve.sight import Sight
 
 Request = tuple[str, Mapping[str, Any]]
+# For agents that did not ask.
+_USUAL_REASON: Final = "changed_mind"
+_USUAL_METHOD: Final = "mail"
 
 
 class ReturnOracle(Agent):
@@ -68,7 +71,8 @@ class ReturnOracle(Agent):
         if sight.request["replacement"]:
             call = ("return.exchange", {**line, "new_product_id": self._offer(found)})
         else:
-            reason, method = sight.needs["reason"]["reason_code"], sight.needs["method"]["method"]
+            reason = sight.needs.get("reason", {}).get("reason_code", _USUAL_REASON)
+            method = sight.needs.get("method", {}).get("method", _USUAL_METHOD)
             call = ("return.initiate", {**line, "reason_code": reason, "method": method})
         return {**ask_and_call(sight, call), **answer(sight, **named)}
 

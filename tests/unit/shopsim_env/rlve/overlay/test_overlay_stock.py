@@ -42,6 +42,7 @@ def test_generators_set_units(shelf: Shelf) -> None:
     assert (stock.units(1), stock.units(2)) == (3, 0)
     assert stock.remaining([1, 2, 3]) == [1]
     assert stock.remaining([1, 2, 3], 4) == []
+    assert [stock.remains(number) for number in (1, 2, 3)] == [True, False, False]
     for number, units in ((1, -1), (10, 1)):
         with pytest.raises(UsageError) as caught:
             stock.force(number, units)
