@@ -258,7 +258,7 @@ def test_runtime_page_names_every_feedback_reason() -> None:
 
 
 def test_server_page_names_every_code_and_path() -> None:
-    text = (DOCS / "server.md").read_text(encoding="utf-8")
+    text = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("server.md", "rlve-server.md"))
     pool = "shopsim_env/pool"
     codes = set(STATUSES) | set(raised_codes(f"{pool}/journal.py", f"{pool}/resuming.py"))
     assert codes <= set(re.findall(r"`(\w+)`", text))

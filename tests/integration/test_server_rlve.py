@@ -277,7 +277,7 @@ def canaries_of(market: Market, key: EpisodeKey, pattern: str) -> list[str]:
 
 
 def test_no_answer_before_the_end_holds_the_goal(market):
-    """The ids of a goal are drawn for the episode and shown by tools alone: none is called, so none may come."""
+    """Ids of a goal are drawn for the episode and shown by tools alone: none is called, so none may come."""
     seen: list[bytes] = []
     canaries: list[str] = []
     with ServerProcess(SAMPLE, "--log-level", "debug") as server:

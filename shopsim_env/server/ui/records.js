@@ -18,12 +18,13 @@ function words(value) {
 const pressed = (offered) => (offered.length ? h("div", { class: "row" }, offered.map(([text, use]) => h("button", { type: "button", class: "small", on: { click: use } }, text))) : null);
 const pairs = (entries) => h("dl", { class: "pairs" }, entries.map(([name, one]) => h("div", {}, h("dt", {}, head(name)), h("dd", {}, foreign(words(one))))));
 
-// Rules and products are read, not compared by columns: each is a card.
+// Rules, products and orders are read, not compared by columns: each is a card.
 function cards(rows, uses, id, text) {
   const one = (row) => {
     const { [id]: name, title, [text]: sentence, score, family, rules_in_family, rule, ...rest } = row;
-    return h("li", { class: "entry" }, h("p", {}, h("code", {}, name), " ", h("strong", {}, foreign(title))), sentence === undefined ? null : h("p", {}, foreign(sentence)),
-      Object.keys(rest).length ? pairs(Object.entries(rest)) : null, pressed(uses ? uses(row) : []));
+    return h("li", { class: "entry" }, h("p", {}, h("code", {}, name), " ", title === undefined ? null : h("strong", {}, foreign(title))), sentence === undefined ? null : h("p", {}, foreign(sentence)),
+      Object.keys(rest).length ? pairs(Object.entries(rest).filter(([, part]) => !isTable(part))) : null,
+      Object.values(rest).filter(isTable).flat().map((part) => h("p", { class: "quiet" }, foreign(`${words(part.title)} × ${words(part.quantity)}`), " ", h("code", {}, part.product_id))), pressed(uses ? uses(row) : []));
   };
   const list = (some) => h("ul", { class: "entries" }, some.map(one));
   return rows.length <= MOST_ROWS ? list(rows) : [list(rows.slice(0, MOST_ROWS)), fold(w("more", { n: rows.length - MOST_ROWS }), () => list(rows.slice(MOST_ROWS)))];
@@ -53,6 +54,7 @@ export function record(value, uses, title = "") {
 function listed(name, rows, uses, title) {
   if (name === "parts") return rows.map((part) => h("section", { class: "stack tight" }, h("h4", {}, known("env", part.env_id), " ", mark(part.success)), record(part.goal, null, part.env_id)));
   if (name === "snippets") return cards(rows, uses, "snippet_id", "text");
+  if (name === "orders") return cards(rows, uses, "order_id", "note");
   if (name === "products") return cards(rows, uses, "product_id", "description");
   return table(`${title}${title && " · "}${head(name)}`, rows, uses);
 }
