@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shopsim_env.search.arrays import BLOCK, PIECE_MARK, vocabulary_key
+from shopsim_env.search.arrays import PIECE_MARK, vocabulary_key
 from shopsim_env.search.schema import FIELD_WEIGHTS
 
 Array = npt.NDArray[Any]
