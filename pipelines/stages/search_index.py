@@ -7,19 +7,17 @@ Does not belong here: what a public row or a field is (`shopsim_env.catalog.sche
 import hashlib
 import json
 import sqlite3
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ArtifactError, DatasetError
+from pipelines.processes import Each, in_processes
 from shopsim_env.canonical import compact_json
 from shopsim_env.catalog.schema import PRODUCT_DDL, TITLE_NOUN_DDL, public_record
 from shopsim_env.search.documents import document_fields
@@ -34,8 +32,8 @@ _PRAGMAS = (
     "PRAGMA journal_mode = OFF",
     "PRAGMA synchronous = OFF",
 )
-# FTS5 writes a segment for each step, which this holds, and merges none before the last row is in: one merge of
-# everything at the end, instead of merging the same postings again and again. Half the time.
+# FTS5 writes a segment for each step, as this holds more, and merges none before the last row is in: one
+# merge of everything at the end, instead of merging the same postings again and again. Half the time.
 _BULK = (("hashsize", 128 << 20), ("automerge", 0), ("crisismerge", 2_000))
 _FIELDS = tuple(FIELD_WEIGHTS)
 _CHUNK = 500
@@ -52,7 +50,6 @@ _PRODUCTS = "SELECT id, asin, body FROM product ORDER BY id"
 _FILL_DOCUMENT = f"INSERT INTO products(rowid, {', '.join(FTS_COLUMNS)}) VALUES (?, ?{', ?' * len(_FIELDS)})"  # noqa: S608
 
 _Row = tuple[Any, ...]
-_Each = Callable[[Callable[[Any], _Row], Iterable[Any]], Iterator[_Row]]
 OnProgress = Callable[[int, int], None]
 
 
@@ -92,7 +89,7 @@ def build_search_index(
     if out.exists():
         raise ArtifactError(f"expected no file at {out}, found one; remove it or choose another place")
     try:
-        with writable(out) as connection, _processes(workers) as each:
+        with writable(out) as connection, in_processes(workers, alone=_ALONE, chunk=_CHUNK) as each:
             _stage(connection, each(_product, records), on_progress or _no_progress)
             report = _fill(connection, each, on_progress or _no_progress)
             connection.execute("COMMIT")
@@ -173,49 +170,12 @@ def _repeated_asin(connection: sqlite3.Connection) -> DatasetError:
     """The first record whose asin an earlier record has."""
     asin, position = connection.execute(
         "SELECT asin, number - 1 FROM (SELECT asin, rowid AS number, row_number() OVER "
-        "(PARTITION BY asin ORDER BY rowid) AS nth "
-        "FROM staging.product) WHERE nth = 2 ORDER BY number LIMIT 1"
+        "(PARTITION BY asin ORDER BY rowid) AS nth FROM staging.product) "
+        "WHERE nth = 2 ORDER BY number LIMIT 1"
     ).fetchone()
     return DatasetError(
         f"expected an asin that no earlier record has, found {asin!r} again", record=position, field="asin"
     )
-
-
-@contextmanager
-def _processes(workers: int) -> Iterator[_Each]:
-    """Calls a function for each item, results in order: here, or all but the first items in processes."""
-    if workers <= 1:
-        yield map
-        return
-    # spawn: a forked child would share the parent's SQLite connection and threads.
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        yield partial(_shared, pool, 2 * workers)
-
-
-def _shared(
-    pool: ProcessPoolExecutor, ahead: int, function: Callable[[Any], _Row], items: Iterable[Any]
-) -> Iterator[_Row]:
-    """A bounded number of chunks is in flight; `pool.map` would read all items first."""
-    items = iter(items)
-    yield from map(function, islice(items, _ALONE))
-    waiting: deque[Future[list[_Row]]] = deque()
-    for chunk in batched(items, _CHUNK):
-        waiting.append(pool.submit(_call_each, function, chunk))
-        if len(waiting) > ahead:
-            yield from waiting.popleft().result()
-    while waiting:
-        yield from waiting.popleft().result()
-
-
-def _call_each(function: Callable[[Any], _Row], chunk: list[Any]) -> list[_Row]:
-    return list(map(function, chunk))
-
-
-def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of up to `size` items, read as they are needed."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def _product(record: Mapping[str, Any]) -> _Row:
@@ -231,7 +191,7 @@ def _document(product: _Row) -> _Row:
     return (number, asin, *(fields[name] for name in _FIELDS))
 
 
-def _fill(connection: sqlite3.Connection, each: _Each, on_progress: OnProgress) -> IndexReport:
+def _fill(connection: sqlite3.Connection, each: Each, on_progress: OnProgress) -> IndexReport:
     """Products, then documents: one process fills the search table while the others make tokens for it."""
     for statement in (PRODUCT_DDL, FTS_DDL, MANIFEST_DDL, _FILL_PRODUCT):
         connection.execute(statement)
