@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.processes import in_processes
+from pipelines.stages.processes import in_processes
 from pipelines.stages.search_postings import (
     BlockBuilder,
     BlockDocuments,

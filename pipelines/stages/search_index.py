@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ArtifactError, DatasetError
-from pipelines.processes import Each, in_processes
+from pipelines.stages.processes import Each, in_processes
 from shopsim_env.canonical import compact_json
 from shopsim_env.catalog.schema import PRODUCT_DDL, TITLE_NOUN_DDL, public_record
 from shopsim_env.search.documents import document_fields

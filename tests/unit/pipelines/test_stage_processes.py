@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from pipelines.processes import batched, in_processes
+from pipelines.stages.processes import batched, in_processes
 
 
 def where(number: int) -> tuple[int, int]:
