@@ -89,11 +89,15 @@ def build_search_index(
     if out.exists():
         raise ArtifactError(f"expected no file at {out}, found one; remove it or choose another place")
     try:
-        with writable(out) as connection, in_processes(workers, alone=_ALONE, chunk=_CHUNK) as each:
+        # In a private temporary database, which is written to its place once, compact.
+        with _connected("") as connection, in_processes(workers, alone=_ALONE, chunk=_CHUNK) as each:
             _stage(connection, each(_product, records), on_progress or _no_progress)
             report = _fill(connection, each, on_progress or _no_progress)
             connection.execute("COMMIT")
-            connection.execute("DETACH staging")
+            connection.execute("VACUUM main INTO ?", (str(out),))
+        with _connected(out) as connection:
+            payload = compact_json(index_manifest(report.product_count, report.product_data_sha256))
+            connection.execute("INSERT INTO manifest VALUES (?)", (payload,))
     except BaseException:
         out.unlink(missing_ok=True)
         raise
@@ -129,12 +133,18 @@ def add_title_nouns(path: Path, nouns: Mapping[str, tuple[str, ...]]) -> int:
 @contextmanager
 def writable(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection without implicit transactions; a clean exit compacts the file, which fixes its bytes."""
+    with _connected(path) as connection:
+        yield connection
+        connection.execute("VACUUM")
+
+
+@contextmanager
+def _connected(path: Path | str) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         yield connection
-        connection.execute("VACUUM")
     finally:
         connection.close()
 
@@ -208,10 +218,7 @@ def _fill(connection: sqlite3.Connection, each: Each, on_progress: OnProgress) -
     connection.execute("INSERT INTO products(products) VALUES ('optimize')")
     # How the table was filled is no property of it: a reader finds the defaults.
     connection.execute("DELETE FROM products_config WHERE k <> 'version'")
-    report = IndexReport(count, digest.hexdigest(), dict(tokens))
-    payload = compact_json(index_manifest(report.product_count, report.product_data_sha256))
-    connection.execute("INSERT INTO manifest VALUES (?)", (payload,))
-    return report
+    return IndexReport(count, digest.hexdigest(), dict(tokens))
 
 
 def _digested(products: Iterable[_Row], digest: "hashlib._Hash") -> Iterator[_Row]:
