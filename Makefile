@@ -7,7 +7,7 @@ export DAGSTER_HOME := $(CURDIR)/.dagster_home
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types imports unit wheel ui sample sample-release golden lock clean
+.PHONY: help demo test lint types imports unit wheel ui sample catalogue sample-release golden lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -63,6 +63,9 @@ ui: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## Dagster UI on http://127.0.0.
 
 sample: $(VENV)/.ready ## regenerate the committed sample archive
 	@$(BIN)/shopsim sample --out data/samples/sample.raw.json.gz --force
+
+catalogue: $(VENV)/.ready ## regenerate the committed English catalogue
+	@$(BIN)/shopsim sample --english --out data/samples/catalog_en.jsonl.gz --force
 
 sample-release: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## rebuild the sample release that the wheel carries
 	@$(BIN)/shopsim build --dataset sample --out shopsim_env/sample_release --force

@@ -1,6 +1,7 @@
 """Group `catalog`: the raw archive, stable task ids, and products whose price cannot be known."""
 
 from collections import Counter
+from collections.abc import Iterator
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,16 @@ from pipelines.stages.cleaned_source import (
 )
 from pipelines.stages.human_exclusions import HUMAN_EXCLUSION, HumanExclusions, check_targets, read_document
 from pipelines.stages.ingest import IngestReport, iter_records, read_archive, read_report
+from pipelines.stages.products.read import read_products
 from pipelines.stages.published_json import PublishedJson
 from pipelines.stages.task_ids import TaskRow, assign_task_ids, set_aside, write_task_rows
 
-RAW = code_version("raw_products", "pipelines.stages.ingest", "pipelines.stages.cleaned_source")
+RAW = code_version(
+    "raw_products",
+    "pipelines.stages.ingest",
+    "pipelines.stages.cleaned_source",
+    "pipelines.stages.products.read",
+)
 HUMAN = code_version("human_exclusions", "pipelines.stages.human_exclusions")
 TASK_IDS = code_version("task_ids", "pipelines.stages.task_ids", "pipelines.stages.cleaned_source")
 EXCLUSIONS = code_version("price_axis_exclusions", "pipelines.stages.price_axes")
@@ -32,7 +39,8 @@ EXCLUSIONS = code_version("price_axis_exclusions", "pipelines.stages.price_axes"
 def raw_products(workspace: WorkspaceResource) -> dg.MaterializeResult:
     """Products of the raw archive, one row each in archive order; the first broken rule stops the run.
 
-    A published cleaned archive can take the place of the raw one; then excluded products are not there.
+    A published cleaned archive can take the place of the raw one; then excluded products are not there. So
+    can a product file; then rows that are no product are set aside, and there are no tasks.
     """
     work = workspace.open()
 
@@ -47,6 +55,14 @@ def _read_source(work: Workspace, path: Path) -> IngestReport:
         if work.cleaned_manifest is not None:
             source = open_origin(work.archive, work.cleaned_manifest)
             return read_cleaned_source(work.archive, source, path, on_progress=on_progress)
+        if work.settings.source == "products":
+            return read_products(
+                work.archive,
+                path,
+                currency=work.settings.currency,
+                expected_sha256=work.settings.archive_sha256,
+                on_progress=on_progress,
+            )
         return read_archive(
             work.archive,
             path,
@@ -58,18 +74,20 @@ def _read_source(work: Workspace, path: Path) -> IngestReport:
 
 def _raw_facts(work: Workspace, path: Path, report: IngestReport) -> Facts:
     domains: Counter[str] = Counter()
-    shown: list[tuple[str, str]] = []
-    for row in iter_records(path):
-        domains[row.record.get("domain_en_short") or "unknown"] += 1
-        shown.append((row.asin, row.category))
+
+    def shown() -> Iterator[tuple[str, str]]:
+        for row in iter_records(path):
+            domains[row.record.get("domain_en_short") or "unknown"] += 1
+            yield row.asin, row.category
+
     # Task ids count tasks in source order: products in that order, or with their tasks, would tell goals.
-    preview = [{"asin": asin, "category": category} for asin, category in nsmallest(PREVIEW_ROWS, shown)]
+    preview = [{"asin": asin, "category": category} for asin, category in nsmallest(PREVIEW_ROWS, shown())]
     return Facts(
         report.product_count,
         numbers={
             "tasks": report.task_count,
             "persona_tasks": report.persona_task_count,
-            "source": "raw archive" if work.cleaned_manifest is None else "cleaned v2 archive",
+            "source": _source_name(work),
             "source_file": work.archive.name,
             "data_sha256": report.data_sha256,
             "archive_sha256": report.archive_sha256,
@@ -83,6 +101,12 @@ def _raw_facts(work: Workspace, path: Path, report: IngestReport) -> Facts:
             "missing values by field": {name: sum(counts.values()) for name, counts in report.gaps.items()},
         },
     )
+
+
+def _source_name(work: Workspace) -> str:
+    if work.cleaned_manifest is not None:
+        return "cleaned v2 archive"
+    return "product file" if work.settings.source == "products" else "raw archive"
 
 
 @dg.asset(

@@ -41,6 +41,7 @@ from shopsim_env.release import layout
 RELEASE = code_version("release", "pipelines.stages.release")
 PARENTS = (
     "raw_products",
+    "catalogue_quality",
     "human_exclusions",
     "task_ids",
     "price_axis_exclusions",
@@ -70,7 +71,14 @@ PARENTS = (
 # an artifact whose own inputs have moved on, so nothing can go stale between them. The drift report is no
 # part of a release, but it compares with the last one, so it comes before the next.
 LEAVES = (
-    *("clean_manifest", "exclusion_lineage", "contamination", "search_baseline", "witnesses"),
+    *(
+        "catalogue_quality",
+        "clean_manifest",
+        "exclusion_lineage",
+        "contamination",
+        "search_baseline",
+        "witnesses",
+    ),
     "rlve_world",
     *("split/train", "split/val", "split/test", "annotation_drift"),
 )
@@ -148,7 +156,14 @@ def _publish(
     settings, tools = work.settings, tool_versions(pyarrow=pa.__version__)
     return publish_release(
         _parts(work),
-        Provenance(settings.name, settings.licence, _assets(judged), tools, work.exclusions.identity()),
+        Provenance(
+            dataset=settings.name,
+            licence=settings.licence,
+            currency=settings.currency,
+            assets=_assets(judged),
+            tools=tools,
+            human_exclusions=work.exclusions.identity(),
+        ),
         root=work.releases,
         out=work.out,
         force=work.force,

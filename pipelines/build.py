@@ -18,6 +18,7 @@ from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
+from pipelines.stages.products.read import read_mapping
 from pipelines.stages.published_baseline import compare_baseline
 from pipelines.stages.published_figures import Figure, compare_figures
 from pipelines.stages.published_json import read_json
@@ -151,7 +152,7 @@ def check_inputs(workspace: Workspace) -> None:
     files = workspace.files
     cleaned = files.cleaned_manifest is not None
     named = {
-        "--from-cleaned" if cleaned else "--raw": files.archive,
+        _archive_option(workspace, cleaned): files.archive,
         "--manifest": files.cleaned_manifest,
         "--annotations": files.annotations,
     }
@@ -162,6 +163,12 @@ def check_inputs(workspace: Workspace) -> None:
                 f"give another with {option}",
                 code="input_missing",
             )
+
+
+def _archive_option(workspace: Workspace, cleaned: bool) -> str:
+    if cleaned:
+        return "--from-cleaned"
+    return "--products" if workspace.settings.source == "products" else "--raw"
 
 
 @contextmanager
@@ -225,7 +232,10 @@ def _published_baseline(workspace: Workspace, metrics: Mapping[str, Any]) -> lis
 def _ingest_report(workspace: Workspace, events: list[dg.DagsterEvent]) -> dict[str, Any]:
     if not _was_built("raw_products", events):
         return {}
-    return read_report(workspace.store.path("raw_products")).as_dict()
+    raw = workspace.store.path("raw_products")
+    mapping = read_mapping(raw)
+    mapped = {} if mapping is None else {"mapping": mapping.counts()}
+    return {**read_report(raw).as_dict(), **mapped}
 
 
 def _published(workspace: Workspace, events: list[dg.DagsterEvent]) -> list[Figure]:

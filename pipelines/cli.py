@@ -13,6 +13,7 @@ from pipelines import cli_annotate
 from shopsim_env.commands.output import add_common, show, show_json
 
 SAMPLE_SEED = 20261130
+SAMPLE_PRODUCTS = 800
 _SPLIT_OPTIONS = (
     ("--seed", "seed", "seed of the project splits"),
     ("--val-size", "validation_size", "tasks of project/val, with --test-size"),
@@ -37,9 +38,15 @@ def _register_build(subparsers: Any) -> None:
         "--dataset",
         default="sample",
         metavar="NAME",
-        help="sample (default), paper, like-published, or any name with --raw",
+        help="sample (default), catalog_en, paper, like-published, or any name with --raw or --products",
     )
     parser.add_argument("--raw", metavar="FILE", help="raw archive (.json or .json.gz)")
+    parser.add_argument(
+        "--products", metavar="FILE", help="English product file (.parquet, .jsonl, .json) in place of --raw"
+    )
+    parser.add_argument(
+        "--currency", metavar="CODE", help="currency of its prices (default: USD, or as configured)"
+    )
     parser.add_argument(
         "--from-cleaned", metavar="FILE", help="published cleaned v2 archive, with --manifest"
     )
@@ -90,7 +97,12 @@ def _register_sample(subparsers: Any) -> None:
         help="archive to write, NAME.raw.json.gz; NAME.annotations.json and NAME.truth.json go beside it",
     )
     parser.add_argument(
-        "--products", type=int, default=800, metavar="N", help="number of products (default 800)"
+        "--english",
+        action="store_true",
+        help="an English product file instead: NAME.jsonl.gz or NAME.parquet, and NAME.truth.json",
+    )
+    parser.add_argument(
+        "--products", type=int, metavar="N", help="number of products (default 800; 1200 with --english)"
     )
     parser.add_argument(
         "--seed",
@@ -180,7 +192,9 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
         "rerun": arguments.rerun,
         "show_progress": not arguments.json,
     }
-    for name in ("raw", "from_cleaned", "manifest", "annotations", "out"):
+    if arguments.currency is not None:
+        config["currency"] = arguments.currency
+    for name in ("raw", "products", "from_cleaned", "manifest", "annotations", "out"):
         value = getattr(arguments, name)
         if value is not None:
             config[name] = value if (name, value) == ("annotations", "cache") else str(Path(value).resolve())
@@ -203,6 +217,8 @@ def _task_id(text: str) -> int:
 
 
 def _sample(arguments: argparse.Namespace) -> int:
+    if arguments.english:
+        return _sample_english(arguments)
     from pipelines.stages.sample.like_published import write_like_published
     from pipelines.stages.sample.writer import sample_files, write_sample
     from shopsim_env.canonical import sha256_file
@@ -212,13 +228,37 @@ def _sample(arguments: argparse.Namespace) -> int:
     if arguments.like_published is not None:
         files = write_like_published(out, Path(arguments.like_published), arguments.seed)
     else:
-        files = write_sample(out, arguments.products, arguments.seed)
+        files = write_sample(
+            out, SAMPLE_PRODUCTS if arguments.products is None else arguments.products, arguments.seed
+        )
     report = {
         "archive": str(files.archive),
         "archive_sha256": sha256_file(files.archive),
         "annotations": str(files.annotations),
         "truth": str(files.truth),
     }
+    return _show_files(arguments, report)
+
+
+def _sample_english(arguments: argparse.Namespace) -> int:
+    from pipelines.errors import ConfigError
+    from pipelines.stages.sample.english_writer import ENGLISH_PRODUCTS, english_files, write_english
+    from shopsim_env.canonical import sha256_file
+
+    if arguments.like_published is not None:
+        raise ConfigError("expected --english or --like-published, found both")
+    out = Path(arguments.out)
+    _refuse_existing(astuple(english_files(out)), arguments.force)
+    files = write_english(
+        out, ENGLISH_PRODUCTS if arguments.products is None else arguments.products, arguments.seed
+    )
+    hashed = sha256_file(files.archive)
+    return _show_files(
+        arguments, {"archive": str(files.archive), "archive_sha256": hashed, "truth": str(files.truth)}
+    )
+
+
+def _show_files(arguments: argparse.Namespace, report: dict[str, str]) -> int:
     if arguments.json:
         show_json(report)
     else:

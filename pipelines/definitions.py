@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets import annotations, audit, catalog, cleaned, release, rlve, search, splits, witnesses
+from assets import annotations, audit, catalog, cleaned, products, release, rlve, search, splits, witnesses
 from assets.checks.modules import CHECK_MODULES
 from pipelines.automation import observe_daily, observe_published
 from pipelines.jobs import build_release, reannotate
@@ -10,7 +10,7 @@ from pipelines.resources.workspace import WorkspaceResource
 from pipelines.schedules import weekly_reannotation
 from pipelines.sensors import failed_run_log, raw_archive_changed
 
-ASSET_MODULES = [catalog, annotations, cleaned, audit, splits, search, rlve, witnesses, release]
+ASSET_MODULES = [catalog, products, annotations, cleaned, audit, splits, search, rlve, witnesses, release]
 
 
 def build_definitions(workspace: WorkspaceResource) -> dg.Definitions:

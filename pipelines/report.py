@@ -38,10 +38,17 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     elif report.ok:
         yield f"release {report.release_id}"
         yield f"        {_shown(report.release)}"
-        yield f"play it: shopsim play --release {_shown(report.release)}"
+        yield _next_step(report)
     else:
         yield "no release was published:"
         yield from (f"  {problem}" for problem in report.problems)
+
+
+def _next_step(report: BuildReport) -> str:
+    """What to try with the release; a catalogue without tasks cannot be played in the Shop."""
+    if report.ingest.get("task_count") == 0:
+        return f"search it (there are no tasks): shopsim search QUERY --release {_shown(report.release)}"
+    return f"play it: shopsim play --release {_shown(report.release)}"
 
 
 def figure_lines(figures: Sequence[Figure]) -> Iterator[str]:
@@ -80,6 +87,11 @@ def _ingest_lines(ingest: Mapping[str, Any]) -> Iterator[str]:
         yield f"unknown key: {name} {count:,} (carried in the cleaned export, never public; misspelt?)"
     for reason, count in ingest.get("quarantined", {}).items():
         yield f"quarantined: {reason} {count}"
+    mapping = ingest.get("mapping", {})
+    for reason, count in mapping.get("set_aside", {}).items():
+        yield f"set aside: {reason} {count:,} of {mapping['rows']:,} rows"
+    for note, count in mapping.get("left_out", {}).items():
+        yield f"left out or changed: {note} in {count:,} products"
 
 
 def _gap_rows(gaps: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, ...]]:

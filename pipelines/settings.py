@@ -9,12 +9,15 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pipelines.errors import ConfigError
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 FROM_CACHE = "cache"
+# What an ad hoc product file is in and how its titles are read, unless somebody says otherwise.
+PRODUCTS_CURRENCY, PRODUCTS_TAGGER = "USD", "literal"
 DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -53,6 +56,7 @@ class Expected(_Model):
     active_products: int | None = None
     active_persona_tasks: int | None = None
     active_standard_tasks: int | None = None
+    set_aside_rows: int | None = None
     exclusions_sha256_crlf: Digest | None = None
     source_splits_sha256_crlf: Digest | None = None
 
@@ -171,14 +175,18 @@ class AnnotationSettings(_Model):
 class DatasetSettings(_Model):
     """One data set: where its archive is, what it must contain, how it is split.
 
-    Paths are relative to the repository root. `archive_sha256` None means ad hoc: the hash is recorded, not
-    pinned. With `cleaned_manifest` the archive is a cleaned one, and `archive_sha256` is the hash of the raw
-    archive that the manifest names. `source_splits` empty means: by `tag` and persona. `annotations` is a
-    recorded file; None or "cache" takes the answers that `shopsim annotate` bought.
+    Paths are relative to the repository root. With `source = "products"` the archive is a product file
+    (parquet, JSON lines, JSON). `currency` is the ISO code of all prices. `archive_sha256` None means ad hoc:
+    the hash is recorded, not pinned. With `cleaned_manifest` the archive is a cleaned one, and
+    `archive_sha256` is the hash of the raw archive that the manifest names. `source_splits` empty means: by
+    `tag` and persona. `annotations` is a recorded file; None or "cache" takes the answers that
+    `shopsim annotate` bought.
     """
 
     name: str
     archive: str
+    source: Literal["archive", "products"] = "archive"
+    currency: Currency = "CNY"
     archive_sha256: Digest | None = None
     cleaned_manifest: str | None = None
     annotations: str | None = None
@@ -193,6 +201,12 @@ class DatasetSettings(_Model):
     published: Published = Published()
     baseline: Baseline = Baseline()
     published_baseline: PublishedBaseline | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "DatasetSettings":
+        if self.source == "products" and self.cleaned_manifest is not None:
+            raise ValueError("cleaned_manifest: expected none beside source = 'products'")
+        return self
 
     @property
     def recorded_annotations(self) -> str | None:
@@ -237,12 +251,25 @@ def _read(path: Path, model: type[_Settings]) -> _Settings:
         raise ConfigError(f"{path}: {error}") from error
 
 
-def adhoc_dataset(name: str, archive: Path) -> DatasetSettings:
+def adhoc_dataset(name: str, archive: Path, *, products: bool = False) -> DatasetSettings:
     """Settings for an archive without a configuration: nothing pinned, published proportions.
+
+    Args:
+        name: Name of the data set.
+        archive: Its file.
+        products: The file is a product file, its prices are in dollars, its titles are tagged by letters.
 
     Raises:
         ConfigError: a name that is no plain folder name.
     """
     if not DATASET_NAME.fullmatch(name):
         raise ConfigError(f"data set name: expected {DATASET_NAME.pattern}, found {name!r}")
+    if products:
+        return DatasetSettings(
+            name=name,
+            archive=str(archive),
+            source="products",
+            currency=PRODUCTS_CURRENCY,
+            tagger=PRODUCTS_TAGGER,
+        )
     return DatasetSettings(name=name, archive=str(archive))

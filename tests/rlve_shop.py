@@ -1,7 +1,8 @@
 """A shop of 120 products with plain rules, for tests of overlay and tools; nothing of it is a goal.
 
-Product number n has the index i = n - 1: price 10 + i yuan (the last has none), stock 5 (0 where i % 10 == 9),
-rating count i, ship days i % 7, rating 1 + (i // 4) % 5, brand 甲 or 乙 by i // 4, category by i % 4.
+Product number n has the index i = n - 1: price 10 + i yuan (the last has none), stock 5 (0 where
+i % 10 == 9), rating count i, ship days i % 7, rating 1 + (i // 4) % 5, brand 甲 or 乙 by i // 4, category
+by i % 4.
 """
 
 from pathlib import Path
@@ -24,7 +25,7 @@ from shopsim_env.search.where import ProductSet, product_set
 from shopsim_env.text.nouns import literal_terms
 
 SIZE = 120
-CATEGORIES = ("数码›耳机›头戴", "服饰›女装›衬衫", "食品›零食›坚果", "居家›厨具›杯子")
+CATEGORIES = ("数码›耳机›头戴", "服饰›女装›套装", "食品›零食›坚果", "居家›厨具›套装")
 COLORS = ("黑色", "白色", "红色")
 
 

@@ -2,11 +2,22 @@
 
 from types import ModuleType
 
-from assets.checks import annotations, audit, catalog, cleaned, release, rlve, search, splits, witnesses
+from assets.checks import (
+    annotations,
+    audit,
+    catalog,
+    cleaned,
+    products,
+    release,
+    rlve,
+    search,
+    splits,
+    witnesses,
+)
 from assets.checks.blocking import REQUIRED
 
 CHECK_MODULES: list[ModuleType] = [
-    *(catalog, annotations, cleaned, audit, splits, search, rlve, witnesses, release),
+    *(catalog, products, annotations, cleaned, audit, splits, search, rlve, witnesses, release),
 ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import dagster as dg
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -24,6 +24,7 @@ from pipelines.resources.tagger import load_tagger
 from pipelines.settings import (
     AnnotationSettings,
     AnnotatorSettings,
+    Currency,
     DatasetSettings,
     ProjectSplits,
     adhoc_dataset,
@@ -150,6 +151,8 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     dataset: str = "sample"
     raw: str | None = None
+    products: str | None = None
+    currency: str | None = None
     from_cleaned: str | None = None
     manifest: str | None = None
     annotations: str | None = None
@@ -213,13 +216,15 @@ class WorkspaceResource(dg.ConfigurableResource):
         if source is None or self.dataset in configured_datasets(configs):
             settings = load_dataset(configs, self.dataset)
         else:
-            settings = adhoc_dataset(self.dataset, Path(source))
+            settings = adhoc_dataset(self.dataset, Path(source), products=self.products is not None)
         if self.manifest is not None:
             # Its annotations lie beside it; those of the raw archive may be of another recording.
             settings = settings.model_copy(update={"annotations": self._audit_beside(Path(self.manifest))})
         listed = "all" if self.runtime_regex_all else tuple(self.runtime_regex_task_ids) or None
         changes = {
             "archive": source,
+            "source": source and ("products" if self.products else "archive"),
+            "currency": self._currency(),
             "cleaned_manifest": self.manifest,
             "annotations": self.annotations,
             "lenient": self.lenient,
@@ -246,12 +251,23 @@ class WorkspaceResource(dg.ConfigurableResource):
 
     def _source(self) -> str | None:
         """The archive that this run names, if any."""
-        if (self.from_cleaned is None) != (self.manifest is None) or (self.from_cleaned and self.raw):
+        named = [name for name in (self.from_cleaned, self.raw, self.products) if name]
+        if (self.from_cleaned is None) != (self.manifest is None) or len(named) > 1:
             raise ConfigError(
-                "expected --raw FILE, or --from-cleaned FILE together with --manifest FILE, found others",
+                "expected --raw FILE, or --products FILE, or --from-cleaned FILE together with --manifest "
+                "FILE, found others",
                 code="source_unclear",
             )
-        return self.from_cleaned or self.raw
+        return named[0] if named else None
+
+    def _currency(self) -> str | None:
+        """The currency that this run names, if any."""
+        try:
+            return None if self.currency is None else TypeAdapter(Currency).validate_python(self.currency)
+        except ValidationError:
+            raise ConfigError(
+                f"--currency: expected an ISO code such as USD, found {self.currency!r}"
+            ) from None
 
     @staticmethod
     def _audit_beside(manifest: Path) -> str | None:

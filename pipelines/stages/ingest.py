@@ -117,7 +117,7 @@ def read_archive(
 
     Source: contract 7.18; prior art section 2.1 for the pairing of persona and simple text.
     """
-    archive_sha256 = _check_pin(path, expected_sha256)
+    archive_sha256 = check_pin(path, expected_sha256)
     state = Ingest(lenient)
     with ArchiveReader(path, on_progress) as reader:
         rows = state.rows(enumerate(iter_elements(reader, path)))
@@ -142,7 +142,12 @@ def iter_records(parquet: Path) -> Iterator[RawRow]:
         yield RawRow(*(*columns, json.loads(text)))
 
 
-def _check_pin(path: Path, expected: str | None) -> str:
+def check_pin(path: Path, expected: str | None) -> str:
+    """SHA-256 of an archive file.
+
+    Raises:
+        DatasetError: There is no file, or its hash is another one than expected.
+    """
     if not path.is_file():
         raise DatasetError(f"expected an archive at {path}, found no file", code="archive_missing")
     found = sha256_file(path)
@@ -167,6 +172,10 @@ class Ingest:
         self._tasks = 0
         self._persona_tasks = 0
         self._quarantined: list[tuple[int, str]] = []
+
+    def knows(self, asin: str) -> bool:
+        """Whether an earlier record has this id, be it in other letter case."""
+        return asin.casefold() in self._index_of
 
     def rows(self, elements: Iterable[tuple[int, Any]]) -> Iterator[tuple[Any, ...]]:
         """Checked rows in the order of `RAW_SCHEMA`, from pairs of source index and record."""

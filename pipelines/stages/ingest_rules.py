@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.errors import DatasetError
 
 # Letters are accepted because other worlds use them; blanks, punctuation and the crawler's literal `nan` are
-# not: the id is a click value and part of file names. Observed in the archive: 10 to 12 digits.
+# not: see `usable_asin`. Observed in the archive: 10 to 12 digits.
 _ASIN = re.compile(r"(?!(?i:nan)\Z)[0-9A-Za-z]{1,20}")
 
 QUARANTINE_REASONS: Mapping[str, str] = {
@@ -36,13 +36,18 @@ def check_identity(index: int, record: Mapping[str, Any]) -> None:
                 code="missing_field",
             )
     asin = record["asin"]
-    if not _ASIN.fullmatch(asin):
+    if not usable_asin(asin):
         raise DatasetError(
             f"expected 1 to 20 ASCII digits or letters, found {asin[:40]!r}",
             record=index,
             field="asin",
             code="invalid_asin",
         )
+
+
+def usable_asin(text: str) -> bool:
+    """Whether a text may be the id of a product: it is a click value and part of file names."""
+    return _ASIN.fullmatch(text) is not None
 
 
 def task_fault(record: Mapping[str, Any]) -> tuple[str, str]:

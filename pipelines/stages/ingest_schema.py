@@ -192,7 +192,7 @@ PRODUCT_FIELDS: Mapping[str, Field] = {
     # In no record of the public archive, read where present.
     "brand": Field(check_text, counted=False),
     "shop_facts": Field(check_shop_facts, counted=False),
-    **dict.fromkeys(("query", "reason_key", "instruction_sample"), _UNREAD),
+    **dict.fromkeys(("query", "reason_key", "instruction_sample", "source_id"), _UNREAD),
 }
 
 

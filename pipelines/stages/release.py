@@ -72,6 +72,7 @@ class Provenance:
 
     dataset: str
     licence: str
+    currency: str
     assets: Mapping[str, Any]
     tools: Mapping[str, str]
     human_exclusions: Mapping[str, Any]
@@ -153,6 +154,7 @@ def _stage(parts: ReleaseParts, provenance: Provenance, staging: Path) -> Releas
         "id": release_id(components, parts.tagger, content),
         "dataset": provenance.dataset,
         "licence": provenance.licence,
+        "currency": provenance.currency,
         "public_copy": False,
         "absent_files": [],
         "components": components,

@@ -11,7 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shopsim_env.commands.output import add_common, add_episode_options, add_release, show, show_json
+from shopsim_env.commands.output import (
+    add_common,
+    add_episode_options,
+    add_release,
+    require_tasks,
+    show,
+    show_json,
+)
 from shopsim_env.errors import UsageError
 from shopsim_env.intervals import wilson
 from shopsim_env.release import load_release
@@ -69,6 +76,7 @@ def register(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Plays and prints; exit code 0."""
     with load_release(arguments.release) as release:
+        require_tasks(release)
         chosen = _tasks(release, arguments.split, arguments.limit, arguments.seed)
         env = ShopEnv(
             release,

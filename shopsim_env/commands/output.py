@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from shopsim_env.errors import UsageError
+from shopsim_env.release import Release
 from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.tasks.persona import PERSONA_VIEWS
 
@@ -29,6 +31,20 @@ def add_episode_options(parser: argparse.ArgumentParser) -> None:
         default="default",
         help="personas as published (default) or without recent searches",
     )
+
+
+def require_tasks(release: Release) -> None:
+    """Refuses a release without any task, as one of a product file is.
+
+    Raises:
+        UsageError: code `no_tasks`.
+    """
+    if not len(release.tasks):
+        raise UsageError(
+            "expected a release with tasks, found a catalogue without any: it can be searched "
+            "(shopsim search QUERY --release DIR), and its products are a world for RLVE",
+            code="no_tasks",
+        )
 
 
 def show_json(value: Any) -> None:

@@ -11,7 +11,14 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from shopsim_env.commands.output import add_common, add_episode_options, add_release, show, show_json
+from shopsim_env.commands.output import (
+    add_common,
+    add_episode_options,
+    add_release,
+    require_tasks,
+    show,
+    show_json,
+)
 from shopsim_env.errors import UsageError
 from shopsim_env.recording import TracedEnv
 from shopsim_env.release import Release, load_release
@@ -55,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Plays to the end; exit code 0 when the episode ended with r_success = 1, else 1."""
     lines = _lines(arguments.script)
     with load_release(arguments.release) as release, _trace(arguments.trace) as writer:
+        require_tasks(release)
         env = TracedEnv(
             release,
             writer=writer,

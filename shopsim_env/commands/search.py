@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     with load_release(arguments.release) as release:
         result = release.search(arguments.query, arguments.top)
         rows = [_row(release, hit) for hit in result.hits]
+        currency = release.currency
         told = [release.explain(arguments.query, hit.asin) for hit in result.hits if arguments.explain]
     for row, explanation in zip(rows, told, strict=False):
         row["explanation"] = _explained(explanation)
@@ -49,20 +50,24 @@ def run(arguments: argparse.Namespace) -> int:
                 "status": result.status,
                 **tokens,
                 "engine": result.engine,
+                "currency": currency,
                 "hits": rows,
             }
         )
     elif result.status == "empty_query":
         show(["no searchable word in the query: give Chinese, Latin or digits"])
     else:
-        show(_lines(arguments.query, rows, told) if told else map(_line, rows))
+        show(
+            _lines(arguments.query, rows, told, currency) if told else [_line(row, currency) for row in rows]
+        )
         if not rows:
             show(["nothing found"])
     return 0 if rows else 1
 
 
-def _line(row: dict[str, Any]) -> str:
-    return f"{row['rank']:>4}  {row['score']:8.3f}  {row['asin']}  {row['price']:>18}  {row['title']}"
+def _line(row: dict[str, Any], currency: str) -> str:
+    price = f"{row['price']} {currency}" if row["price"] else ""
+    return f"{row['rank']:>4}  {row['score']:8.3f}  {row['asin']}  {price:>22}  {row['title']}"
 
 
 def _explained(explanation: Explanation) -> dict[str, Any]:
@@ -72,11 +77,11 @@ def _explained(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _lines(query: str, rows: list[dict[str, Any]], told: list[Explanation]) -> Iterator[str]:
+def _lines(query: str, rows: list[dict[str, Any]], told: list[Explanation], currency: str) -> Iterator[str]:
     parts = ", ".join(f"{part.token} (in {part.products:,} products)" for part in told[0].parts)
     yield f"tokens of {query!r}: {parts}"
     for number, (row, explanation) in enumerate(zip(rows, told, strict=True)):
-        yield _line(row)
+        yield _line(row, currency)
         fields = ", ".join(f"{name} {share:.3f}" for name, share in explanation.by_field().items())
         yield f"      fields: {fields}"
         if number + 1 < len(told):

@@ -28,6 +28,9 @@ _KEYS = {
     "tagger",
     "tools",
 }
+# Releases from before there were other currencies do not say theirs.
+_OPTIONAL_KEYS = {"currency"}
+EARLIER_CURRENCY = "CNY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +131,8 @@ def _parse(path: Path, raw: bytes) -> dict[str, Any]:
             f"{payload.get('schema_version')!r}. Rebuild it with this version of shopsim.",
             code="version_mismatch",
         )
-    if set(payload) != _KEYS:
-        odd = sorted(set(payload) ^ _KEYS)
+    odd = sorted((set(payload) ^ _KEYS) - _OPTIONAL_KEYS)
+    if odd:
         raise ReleaseError(f"{path}: missing or unknown keys {odd}.", code="manifest_altered")
     if canonical != raw:
         raise ReleaseError(
@@ -167,7 +170,7 @@ _ENTRY_SHAPE: Mapping[str, type] = {"bytes": int, "sha256": str, "visibility": s
 
 
 def _check_shape(path: Path, payload: Mapping[str, Any]) -> None:
-    for name, kind in _SHAPE.items():
+    for name, kind in {**_SHAPE, **dict.fromkeys(_OPTIONAL_KEYS & payload.keys(), str)}.items():
         if not isinstance(payload[name], kind):
             found = type(payload[name]).__name__
             raise ReleaseError(

@@ -16,7 +16,7 @@ from shopsim_env.errors import ReleaseError, SearchIndexError, UnknownTaskError,
 from shopsim_env.locks import fork_safe_lock
 from shopsim_env.private import PrivateRelease
 from shopsim_env.release import layout
-from shopsim_env.release.manifest import Manifest, read_manifest
+from shopsim_env.release.manifest import EARLIER_CURRENCY, Manifest, read_manifest
 from shopsim_env.release.verify import (
     check_layout,
     fingerprint,
@@ -129,6 +129,11 @@ class Release:
     def manifest(self) -> dict[str, Any]:
         """The manifest document, as a fresh dict."""
         return self._manifest.payload
+
+    @property
+    def currency(self) -> str:
+        """ISO code of the currency of all prices."""
+        return str(self._manifest.payload.get("currency", EARLIER_CURRENCY))
 
     @property
     def splits(self) -> dict[str, tuple[int, ...]]:

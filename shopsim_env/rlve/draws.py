@@ -54,7 +54,9 @@ class Draws:
             UsageError: `count` below 1 (code `empty_draw`).
         """
         if count < 1:
-            raise UsageError(f"draw: expected at least one thing to choose from, found {count}", code="empty_draw")
+            raise UsageError(
+                f"draw: expected at least one thing to choose from, found {count}", code="empty_draw"
+            )
         return self._next() * count >> _BITS
 
     def between(self, low: int, high: int) -> int:

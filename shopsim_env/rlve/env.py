@@ -100,7 +100,11 @@ class RlveEnv:
         chosen = self._environment(env_id, prompt)
         level = self._difficulty(chosen, difficulty, prompt)
         key = EpisodeKey(
-            chosen, level, self._seed + prompt if seed is None else seed, self._language, dict(overrides or {})
+            chosen,
+            level,
+            self._seed + prompt if seed is None else seed,
+            self._language,
+            dict(overrides or {}),
         )
         self._episode = Episode(self._market, key, strict=self._strict)
         self._prompt, self._scheduled = prompt, difficulty is None
@@ -197,7 +201,9 @@ class RlveBatch:
                 code="batch_size",
             )
         pairs = list(zip(self.episodes, messages, strict=True))
-        over = [place for place, (episode, message) in enumerate(pairs) if episode.done and message is not None]
+        over = [
+            place for place, (episode, message) in enumerate(pairs) if episode.done and message is not None
+        ]
         if over:
             raise EpisodeError(
                 f"step: episodes {over} are over; pass None for them, or reset", code="episode_over"

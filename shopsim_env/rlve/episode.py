@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shopsim_env.canonical import compact_json
+from shopsim_env.dialogue.wording import Wording
 from shopsim_env.errors import EpisodeError, UsageError
 from shopsim_env.rlve.customer.customer import Customer
 from shopsim_env.rlve.customer.needs import EXEMPT_ACTS, Need, Utterance
@@ -29,6 +30,7 @@ from shopsim_env.versions import RLVE_SUITE_VERSION
 
 LANGUAGES: Final = ("zh", "en")
 REASONS: Final = ("agent_done", "t_max", "user_quit", "format_invalid", "tool_invalid", "safety_violation")
+_BETWEEN: Final = {"zh": "", "en": " "}
 _BUDGET_SPENT: Final = {
     "error": {
         "code": "tool_budget",
@@ -59,10 +61,13 @@ class EpisodeKey:
         environment(self.env_id)
         if self.language not in LANGUAGES:
             raise UsageError(
-                f"language: expected one of {', '.join(LANGUAGES)}, found {self.language!r}", code="unknown_language"
+                f"language: expected one of {', '.join(LANGUAGES)}, found {self.language!r}",
+                code="unknown_language",
             )
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or not 0 <= self.seed < 2**63:
-            raise UsageError(f"seed: expected an integer from 0 to 2^63 - 1, found {self.seed!r}", code="bad_seed")
+            raise UsageError(
+                f"seed: expected an integer from 0 to 2^63 - 1, found {self.seed!r}", code="bad_seed"
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -100,12 +105,16 @@ class Episode:
         key: Which episode.
         strict: Whether an unreadable turn or an illegal call ends the episode, as in training. Without it the
             turn is refused with the reason and does not count, for people in the playground.
+        wording: Other words for what the customer tells, such as a checked language model's
+            (`customer.manners.model_wording`); None for the templates.
 
     Raises:
         UsageError: unknown environment, axis or language; bad difficulty or seed; a catalogue without such goals.
     """
 
-    def __init__(self, market: Market, key: EpisodeKey, *, strict: bool = True) -> None:
+    def __init__(
+        self, market: Market, key: EpisodeKey, *, strict: bool = True, wording: Wording | None = None
+    ) -> None:
         self.key = key
         self._market = market
         self._strict = strict
@@ -123,10 +132,15 @@ class Episode:
             market.shelf, self._axes, draws.fork("overlay"), language=key.language, currency=market.currency
         )
         setting = Setting(
-            self.overlay, market.pools, self._axes, task_axes(key.difficulty), draws.fork("goal"), key.difficulty
+            self.overlay,
+            market.pools,
+            self._axes,
+            task_axes(key.difficulty),
+            draws.fork("goal"),
+            key.difficulty,
         )
         self.task: Task = make_task(key.env_id, setting)
-        self.customer = Customer(self.task.brief, draws.fork("customer"), self._axes, key.language)
+        self.customer = Customer(self.task.brief, draws.fork("customer"), self._axes, key.language, wording)
         self._messages: list[dict[str, str]] = []
         self._told: dict[str, Need] = {}
         self._results: tuple[ToolRecord, ...] = ()
@@ -177,7 +191,7 @@ class Episode:
         )
 
     def step(self, raw: str | bytes | Mapping[str, Any]) -> RlveStep:
-        """Plays one turn of the agent: JSON text or the same as a mapping (`docs/rlve-protocol.md`).
+        """Plays one turn of the agent: JSON text or the same as a mapping (`docs/rlve-tools.md`).
 
         Raises:
             EpisodeError: the episode is over (code `episode_over`).
@@ -251,7 +265,7 @@ class Episode:
         for need in utterance.told:
             self._told[need.id] = need
         if joined:
-            self._messages[-1]["content"] += utterance.text
+            self._messages[-1]["content"] += _BETWEEN[self.key.language] + utterance.text
         else:
             self._messages.append({"role": "user", "content": utterance.text})
             self._last_exempt = False
@@ -276,7 +290,9 @@ class Episode:
         numbers = (self.overlay.ids.number(name) for name in answer.recommended_product_ids)
         shelf = self.overlay.shelf
         return any(
-            denied(shelf.world.category(shelf.item(number).facts.category)) for number in numbers if number is not None
+            denied(shelf.world.category(shelf.item(number).facts.category))
+            for number in numbers
+            if number is not None
         )
 
     def _finish(self, reason: str, answer: Answer | None) -> None:

@@ -110,8 +110,9 @@ class World:
         Of categories with the very same products, one below the other, only the lowest is given.
         """
         sql = (
-            "SELECT id FROM category c WHERE products BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM category b "
-            "WHERE b.id = c.id + 1 AND b.parent = c.id AND b.products = c.products) ORDER BY id"
+            "SELECT id FROM category c WHERE products BETWEEN ? AND ? AND NOT EXISTS "
+            "(SELECT 1 FROM category b WHERE b.id = c.id + 1 AND b.parent = c.id AND b.products = c.products)"
+            " ORDER BY id"
         )
         return tuple(row[0] for row in self._database.rows(sql, (least, most)))
 

@@ -10,9 +10,6 @@ from shopsim_env.rlve.choosing.pool import Pools
 from shopsim_env.rlve.facts import World
 from shopsim_env.rlve.shelf import Shelf
 
-DEFAULT_CURRENCY = "CNY"
-
-
 @dataclass(frozen=True, slots=True)
 class Market:
     """A release with its facts, pools and product cards. Threads may share one; closing it leaves the release open."""
@@ -21,7 +18,11 @@ class Market:
     world: World
     pools: Pools
     shelf: Shelf
-    currency: str = DEFAULT_CURRENCY
+
+    @property
+    def currency(self) -> str:
+        """ISO code of all prices."""
+        return self.release.currency
 
     @classmethod
     def of(cls, release: Release) -> "Market":

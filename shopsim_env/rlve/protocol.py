@@ -114,6 +114,8 @@ def _value(raw: str | bytes | Mapping[str, Any]) -> Any:
             value: Any = dict(raw)
             check_value(value)
             return value
+        if not isinstance(raw, (str, bytes)):
+            return raw  # no object, which is said where an object is expected
         if len(raw) > MAX_TURN:
             raise FormatFault(f"expected at most {MAX_TURN} letters, found {len(raw)}", code="too_long")
         value = read_strict(raw)

@@ -5,6 +5,7 @@ comes on top in the tools.
 """
 
 from array import array
+from itertools import compress
 from typing import Final
 
 from shopsim_env.cache import BoundedCache
@@ -17,6 +18,7 @@ KEPT_SELECTIONS: Final = 256
 _KEPT_ORDERS: Final = 512
 # Categories of at most so many products are filtered as bit sets, larger ones through the indexes.
 LARGEST_POOL: Final = 50_000
+_FLAGS: Final = bytes.maketrans(b"01", b"\0\1")
 
 
 class Selection:
@@ -59,7 +61,7 @@ class Selections:
         self._world = world
         self._pools = pools
         self._kept: BoundedCache[tuple[object, ...], Selection] = BoundedCache(KEPT_SELECTIONS)
-        self._orders: BoundedCache[int, list[tuple[int, int]]] = BoundedCache(_KEPT_ORDERS)
+        self._orders: BoundedCache[int, tuple[list[int], list[int]]] = BoundedCache(_KEPT_ORDERS)
         self._sizes: dict[int, int] = {}
 
     def is_small(self, category: int) -> bool:
@@ -91,8 +93,10 @@ class Selections:
         bits = pool.column("stock").from_on(1) if in_stock else (1 << len(pool)) - 1
         for item in constraints:
             bits &= pool.meeting(item)
-        flags = f"{bits:0{len(pool)}b}"[::-1]
-        numbers = array("L", [number for place, number in self._order(category) if flags[place] == "1"])
+        places, ordered = self._order(category)
+        # One byte per product, 1 for those that meet everything, in order of price.
+        flags = f"{bits:0{len(pool)}b}"[::-1].encode().translate(_FLAGS)
+        numbers = array("L", compress(ordered, map(flags.__getitem__, places)))
         products, mask = len(self._world), None
         if category == ROOT_CATEGORY:
             # All products in order of their numbers: the bits are the mask already.
@@ -103,14 +107,14 @@ class Selections:
         wishes = as_wishes(category, constraints, in_stock=in_stock)
         return Selection(array("L", self._world.matching_numbers(wishes)), len(self._world))
 
-    def _order(self, category: int) -> list[tuple[int, int]]:
-        """Place and number of the products of a pool, in the order of `World.matching`."""
+    def _order(self, category: int) -> tuple[list[int], list[int]]:
+        """Places and numbers of the products of a pool, in the order of `World.matching`."""
         order = self._orders.get(category)
         if order is None:
-            priced = [
+            priced = sorted(
                 (-1 if good.price_low is None else good.price_low, place, good.number)
                 for place, good in enumerate(self._pools.pool(category).goods)
-            ]
-            order = [(place, number) for _, place, number in sorted(priced)]
+            )
+            order = [place for _, place, _ in priced], [number for _, _, number in priced]
             self._orders.put(category, order)
         return order

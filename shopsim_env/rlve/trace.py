@@ -10,8 +10,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from shopsim_env.canonical import compact_json, sha256_text
+from shopsim_env.dialogue.wording import ModelWording
 from shopsim_env.errors import ShopSimError, TraceError
 from shopsim_env.replay import Difference
+from shopsim_env.rlve.customer.manners import model_wording
 from shopsim_env.rlve.episode import Episode, EpisodeKey, RlveStep
 from shopsim_env.rlve.market import Market
 from shopsim_env.versions import RLVE_SUITE_VERSION
@@ -27,6 +29,7 @@ _SHAPES: Final[dict[str, tuple[type, ...]]] = {
     "schema": (str,),
     "strict": (bool,),
     "suite": (str,),
+    "wordings": (list,),
 }
 
 
@@ -35,7 +38,8 @@ class RlveRecord:
     """One episode.
 
     `key` is that of `EpisodeKey`; `actions` are the agent's turns, text or JSON objects; `observations` hash what
-    was shown, the opening first. `reason` and `reward` are None for an episode that was left.
+    was shown, the opening first. `reason` and `reward` are None for an episode that was left. `wordings` are the
+    answers of the language model behind the customer, if there was one: a replay asks no model.
     """
 
     release: str
@@ -45,6 +49,7 @@ class RlveRecord:
     observations: list[str] = field(default_factory=list)
     reason: str | None = None
     reward: dict[str, Any] | None = None
+    wordings: list[dict[str, str]] = field(default_factory=list)
     suite: str = RLVE_SUITE_VERSION
     schema: str = RLVE_TRACE_SCHEMA
 
@@ -56,10 +61,13 @@ class RlveRecord:
 class TracedEpisode(Episode):
     """An `Episode` that writes down what is played; `record` is whole at any time."""
 
-    def __init__(self, market: Market, key: EpisodeKey, *, strict: bool = True) -> None:
-        super().__init__(market, key, strict=strict)
+    def __init__(
+        self, market: Market, key: EpisodeKey, *, strict: bool = True, wording: ModelWording | None = None
+    ) -> None:
+        super().__init__(market, key, strict=strict, wording=wording)
+        self._model = wording
         self.record = RlveRecord(market.release.id, key.as_dict(), strict)
-        self.record.observations.append(_hash(self.observation()))
+        self._show(self.observation())
 
     def step(self, raw: str | bytes | Mapping[str, Any]) -> RlveStep:
         """As `Episode.step`.
@@ -70,10 +78,17 @@ class TracedEpisode(Episode):
         action = _plain(raw)
         step = super().step(raw)
         self.record.actions.append(action)
-        self.record.observations.append(_hash(step.observation))
+        self._show(step.observation)
         if step.done:
             self.record.reason, self.record.reward = step.info["reason"], step.info["reward"]
         return step
+
+    def _show(self, observation: Mapping[str, Any]) -> None:
+        """Takes down what is shown, and what a language model wrote for it."""
+        self.record.observations.append(sha256_text(compact_json(observation)))
+        asked = {worded.request for worded in self.customer.worded}
+        if self._model is not None:
+            self.record.wordings = [row for row in self._model.recorded() if row["request"] in asked]
 
 
 def read_rlve_record(line: bytes, where: str = "line") -> RlveRecord:
@@ -105,7 +120,9 @@ def play_again(record: RlveRecord, market: Market) -> RlveRecord:
         TraceError: a turn after the end.
         UsageError: a key that this release or version does not have.
     """
-    episode = TracedEpisode(market, EpisodeKey(**record.key), strict=record.strict)
+    key = EpisodeKey(**record.key)
+    wording = model_wording(key.language, None, record.wordings) if record.wordings else None
+    episode = TracedEpisode(market, key, strict=record.strict, wording=wording)
     for number, action in enumerate(record.actions, start=1):
         if episode.done:
             raise TraceError(f"turn {number} comes after the end of the episode")
@@ -135,17 +152,13 @@ def compare_record(line: bytes, number: int, market: Market) -> Difference | Non
     for step, (old, new) in enumerate(zip(record.observations, again.observations, strict=True)):
         if old != new:
             return Difference(number, step, "observations", old, new)
-    for name in ("reason", "reward"):
+    for name in ("reason", "reward", "wordings"):
         old, new = compact_json(getattr(record, name)), compact_json(getattr(again, name))
         if old != new:
             return Difference(number, len(record.actions), name, old, new)
     if again.line() != line:
         return Difference(number, None, "line", "other bytes for the same values", "the canonical line")
     return None
-
-
-def _hash(observation: Mapping[str, Any]) -> str:
-    return sha256_text(compact_json(observation))
 
 
 def _plain(raw: str | bytes | Mapping[str, Any]) -> Any:

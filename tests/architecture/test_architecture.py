@@ -120,6 +120,28 @@ def test_importing_the_runtime_loads_nothing_heavy() -> None:
     assert result.stdout.strip() == "[]"
 
 
+def test_commands_of_rlve_load_no_tools() -> None:
+    code = (
+        "import sys; from shopsim_env.cli import main; main(['rlve', 'difficulty', '--json']); "
+        "print(sorted(n for n in sys.modules if n.startswith(('pydantic', 'shopsim_env.rlve.tools'))))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_world_of_an_episode_needs_no_pydantic() -> None:
+    code = (
+        "import sys, shopsim_env.rlve.overlay, shopsim_env.rlve.shelf, shopsim_env.rlve.protocol; "
+        "print('pydantic' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert result.stdout.strip() == "False"
+
+
 def test_importing_the_pipeline_package_does_not_load_dagster() -> None:
     code = "import sys, pipelines, pipelines.cli, pipelines.settings; print('dagster' in sys.modules)"
     result = subprocess.run(

@@ -20,6 +20,9 @@ from pipelines.definitions import defs
 from pipelines.settings import DatasetSettings
 from pipelines.stages.audit.codes import CODES
 from pipelines.stages.audit.labels import LABELS, NOT_GRADED
+from pipelines.stages.products.mapping import KNOWN_COLUMNS, NOTES
+from pipelines.stages.products.mapping import REASONS as ROW_REASONS
+from pipelines.stages.products.quality import GAPS
 from shopsim_env.catalog import prices
 from shopsim_env.cli import build_parser
 from shopsim_env.client.faults import _CLASSES
@@ -27,8 +30,13 @@ from shopsim_env.contamination import MEANINGS
 from shopsim_env.release import layout, manifest
 from shopsim_env.rlve.difficulty import Axes, TaskAxes
 from shopsim_env.rlve.environments import COLLECTIONS, ENVIRONMENTS
+from shopsim_env.rlve.overlay import SOURCES, returns
+from shopsim_env.rlve.overlay import STATUSES as STATUSES_OF_ORDERS
 from shopsim_env.rlve.policy.rules import EFFECTS
 from shopsim_env.rlve.policy.vocabulary import FAMILIES
+from shopsim_env.rlve.protocol import Answer
+from shopsim_env.rlve.tools import TOOLS
+from shopsim_env.rlve.tools.arguments import Filters
 from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import STATUSES
 from shopsim_env.shop.feedback import REASONS
@@ -193,6 +201,15 @@ def test_pipeline_page_names_every_refusal_of_the_ingest() -> None:
     assert codes | {"wrong_type", "json_invalid"} <= named("pipeline.md", "### What is refused")
 
 
+def test_english_page_names_every_column_reason_note_gap_and_code() -> None:
+    words = named("english-catalogues.md")
+    assert words >= KNOWN_COLUMNS
+    assert {*ROW_REASONS, *NOTES, *GAPS} <= words
+    codes = set(raised_codes(*(f"pipelines/stages/products/{name}.py" for name in ("source", "read"))))
+    assert {"unknown_columns", "no_product_mapped"} <= codes
+    assert codes <= words | named("pipeline.md", "### What is refused")
+
+
 def test_pipeline_page_names_every_key_of_a_data_set() -> None:
     keys = {name.strip("[]") for name in named("pipeline.md", "## Data sets")}
     assert set(DatasetSettings.model_fields) <= keys
@@ -262,6 +279,18 @@ def test_rlve_page_names_every_code_axis_environment_and_collection() -> None:
     assert {"bad_difficulty", "unknown_collection"} <= codes <= words
     assert {item.name for kind in (Axes, TaskAxes) for item in fields(kind)} <= words
     assert {*ENVIRONMENTS, *COLLECTIONS} <= words
+
+
+def test_rlve_tools_page_names_every_tool_argument_and_code() -> None:
+    words = named("rlve-tools.md")
+    folder = ROOT / "shopsim_env" / "rlve"
+    modules = [*(folder / "tools").glob("*.py"), *(folder / "overlay").glob("*.py"), folder / "protocol.py"]
+    codes = set(raised_codes(*(str(path.relative_to(ROOT)) for path in modules)))
+    assert {"unknown_tool", "insufficient_stock", "bad_plan", "unknown_field"} <= codes <= words
+    assert {*TOOLS, *returns.REFUSALS, *returns.REASONS, *SOURCES, *STATUSES_OF_ORDERS} <= words
+    arguments = {name for tool in TOOLS.values() for name in tool.arguments.model_fields}
+    assert arguments | set(Filters.model_fields) <= words
+    assert {item.name for item in fields(Answer)} <= words
 
 
 def test_policy_page_names_every_code_effect_and_family() -> None:

@@ -114,7 +114,7 @@ def test_an_entry_that_names_nothing_stops_the_build(tmp_path: Path) -> None:
     (tmp_path / "exclusions").mkdir()
     (tmp_path / "exclusions" / "small.toml").write_text(LIST.replace("task = 4", "task = 40"))
     report = build(tmp_path, raw=write_records(tmp_path / "raw.json.gz"), configs_root=tmp_path)
-    assert [stage.asset for stage in report.stages] == ["raw_products"]
+    assert [stage.asset for stage in report.stages] == ["raw_products", "catalogue_quality"]
     assert report.problems[0].startswith("human_exclusions: unknown_exclusion: small.toml: ")
     assert "task 40" in report.problems[0]
 

@@ -69,7 +69,7 @@ def write_rows(out: Path, rows: Iterable[SampleRow], products: int, seed: int) -
     files = sample_files(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     truth = _Truth(products, seed)
-    with _replaced(files.archive) as raw, _packed(raw) as stream:
+    with replaced(files.archive) as raw, packed(raw) as stream:
         stream.write(b"[")
         for number, row in enumerate(rows):
             text = indented_json(row.record, 1)
@@ -81,7 +81,7 @@ def write_rows(out: Path, rows: Iterable[SampleRow], products: int, seed: int) -
     return files
 
 
-def _packed(raw: IO[bytes]) -> gzip.GzipFile:
+def packed(raw: IO[bytes]) -> gzip.GzipFile:
     """A gzip stream without time and file name, so that equal rows give equal bytes."""
     return gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=_COMPRESSION)
 
@@ -163,12 +163,12 @@ def _render(value: Any, line: str, out: list[str]) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    with _replaced(path) as stream:
+    with replaced(path) as stream:
         stream.write(text.encode())
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[IO[bytes]]:
+def replaced(path: Path) -> Iterator[IO[bytes]]:
     """A stream whose file takes the place of `path` only after everything is written."""
     building = path.with_name(f"{path.name}.building")
     try:

@@ -6,13 +6,13 @@ constraint lets other products in, at every difficulty. Stock-outs of an episode
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shopsim_env.errors import UsageError
-from shopsim_env.rlve.choosing.column import Band
 from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
 from shopsim_env.rlve.choosing.pool import Pool, Pools
+from shopsim_env.rlve.choosing.sketch import Sketch
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Good
 
@@ -24,8 +24,6 @@ _TRIES, _ENOUGH, _EACH = 160, 12, 4
 _ROOM, _GROWTH = 10, 1.6
 # Products that a constraint should keep out by itself, so that some of them are in stock almost surely.
 _KEPT_OUT: Final = 6
-# A constraint leaves at most this share, so that it keeps something out; the others can rely on that.
-_LEAVES: Final = 0.8
 _FIRST: Final = "price_max"
 _USUAL: Final = ("price_min", "rating_min", "rating_count_min", "ship_days_max", "stock_min")
 _RARE: Final = ("ship_days_min", "rating_count_max")
@@ -47,6 +45,16 @@ class Choice:
     constraints: tuple[Constraint, ...]
     feasible: tuple[Good, ...]
     misses: tuple[tuple[int, ...], ...]
+
+    def ordered(self, places: Sequence[int]) -> "Choice":
+        """The same with its constraints in another order."""
+        constraints = tuple(self.constraints[place] for place in places)
+        return replace(self, constraints=constraints, misses=tuple(self.misses[place] for place in places))
+
+    def near(self) -> list[list[Good]]:
+        """For each constraint all products that violate it and no other, in stock in this episode or not."""
+        sets = [self.pool.meeting(item) for item in self.constraints]
+        return [list(self.pool.members(bits)) for bits in _near(self.pool.offered, sets)[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +112,13 @@ def choose_in(pool: Pool, draws: Draws, limits: Limits, in_stock: InStock) -> Ch
     """One attempt in one category; None when the drawn constraints do not fit the limits."""
     if pool.offered.bit_count() < limits.fewest + limits.constraints:
         return None
-    sketch = _Sketch(pool, draws, limits, pool.offered)
+    goal = _goal(pool.offered.bit_count(), limits, draws)
+    sketch = Sketch(pool, draws, limits.constraints, goal, limits.slack, pool.offered)
     for kind in _order(pool, draws, limits):
         sketch.add(kind)
-        if len(sketch.chosen) == limits.constraints:
+        if sketch.is_whole:
             break
-    if len(sketch.chosen) < limits.constraints:
+    else:
         return None
     return complete(pool, sketch.chosen, limits, in_stock)
 
@@ -132,72 +141,6 @@ def complete(
     if not all(misses) or sum(map(len, misses)) < limits.misses:
         return None
     return Choice(pool, tuple(constraints), feasible, misses)
-
-
-@dataclass(slots=True)
-class _Sketch:
-    """Constraints in the making: `rest` are the products that meet all of them so far."""
-
-    pool: Pool
-    draws: Draws
-    limits: Limits
-    rest: int
-    chosen: list[Constraint] = field(default_factory=list)
-    bands: dict[str, Band] = field(default_factory=dict)
-    goal: int = 0
-
-    def __post_init__(self) -> None:
-        self.goal = _goal(self.rest.bit_count(), self.limits, self.draws)
-
-    def add(self, kind: str) -> None:
-        """Adds a constraint of a kind (a bound, `brand`, or a family's name) unless none binds as wanted."""
-        left = self.limits.constraints - len(self.chosen)
-        count = self.rest.bit_count()
-        # Enough must remain for the constraints that are still to come; the last one meets the goal.
-        fewest = self.goal / _LEAVES ** (left - 1)
-        if kind in BOUNDS:
-            uneven = 1.0 if left == 1 else (70 + self.draws.below(61)) / 100
-            share = max(fewest / count, (self.goal / count) ** (uneven / left))
-            drawn = self._bound(kind, min(_LEAVES, share))
-        else:
-            drawn = self._named(kind, int(fewest), int(count * _LEAVES))
-        if drawn is None:
-            return
-        constraint, bits = drawn
-        kept = (self.rest & bits).bit_count()
-        if self.goal / 2 <= kept < count:
-            self.chosen.append(constraint)
-            self.rest &= bits
-            self._narrow(constraint)
-
-    def _bound(self, kind: str, share: float) -> tuple[Constraint, int] | None:
-        fact, least = BOUNDS[kind]
-        column = self.pool.column(fact)
-        band = self.bands.get(fact, column.whole)
-        value = column.bound(band, share, least, self.limits.slack)
-        if value is None:
-            return None
-        constraint = Constraint(kind, value)
-        return constraint, self.pool.meeting(constraint)
-
-    def _narrow(self, constraint: Constraint) -> None:
-        if constraint.kind in BOUNDS:
-            fact, least = BOUNDS[constraint.kind]
-            column = self.pool.column(fact)
-            band = self.bands.get(fact, column.whole)
-            self.bands[fact] = column.narrowed(band, int(constraint.value), least)
-
-    def _named(self, kind: str, fewest: int, most: int) -> tuple[Constraint, int] | None:
-        fits: list[tuple[int | str, int]] = []
-        for value, bits in self.pool.common[kind]:
-            if fewest <= (self.rest & bits).bit_count() <= most:
-                fits.append((value, bits))
-        if not fits:
-            return None
-        value, bits = self.draws.pick(fits)
-        if kind == "brand":
-            return Constraint("brand", value), bits
-        return Constraint("value", value, kind), bits
 
 
 def _goal(count: int, limits: Limits, draws: Draws) -> int:

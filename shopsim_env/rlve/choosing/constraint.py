@@ -138,5 +138,6 @@ def as_wishes(category: int, constraints: Iterable[Constraint], *, in_stock: boo
         if item.kind == "value":
             wishes = replace(wishes, values=(*wishes.values, (item.family, int(item.value))))
         else:
-            wishes = replace(wishes, **{item.kind: item.value})
+            bound: dict[str, Any] = {item.kind: item.value}
+            wishes = replace(wishes, **bound)
     return wishes

@@ -1,8 +1,8 @@
 """`Pool`: the products of one category side by side, as bit sets.
 
-Belongs here: which products of a category meet a constraint, answered in microseconds, because generators ask
-it hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them is an
-episode's. Which constraints make a goal is in `choice`.
+Belongs here: which products of a category meet a constraint, answered in microseconds, because generators
+ask it hundreds of times per goal. Pools are made from the world once and shared by episodes; nothing in them
+is an episode's. Which constraints make a goal is in `choice`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +14,7 @@ from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.column import Column
 from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.likeness import Traits
 from shopsim_env.rlve.fact_model import Category, Good
 from shopsim_env.rlve.facts import World
 from shopsim_env.rlve.safety import denied_path
@@ -41,11 +42,12 @@ class Pool:
         self.category: Category = world.category(category)
         self.goods: tuple[Good, ...] = tuple(world.goods(category))
         self._world = world
+        self._traits: dict[int, Traits] = {}
         self._place = {good.number: place for place, good in enumerate(self.goods)}
-        self._columns = {name: self._column(name) for name in _STEP}
+        self._columns: dict[str, Column] = {}
         self.everything = (1 << len(self.goods)) - 1
-        self.in_stock = self._columns["stock"].from_on(1)
-        self.priced = self._columns["price_low"].from_on(1)
+        self.in_stock = _bits(good.stock > 0 for good in self.goods)
+        self.priced = _bits(good.price_low is not None for good in self.goods)
         # Only these are ever chosen from: in stock in the shop, with a price.
         self.offered = self.in_stock & self.priced
 
@@ -61,20 +63,14 @@ class Pool:
     @cached_property
     def values(self) -> Mapping[str, Mapping[int, int]]:
         """The products that name each value of each attribute family."""
-        found: dict[str, dict[int, int]] = {}
-        for place, pairs in enumerate(self._named):
-            for family, value in pairs:
-                sets = found.setdefault(family, {})
-                sets[value] = sets.get(value, 0) | 1 << place
-        # Rows come in the order of an index; goals must not depend on it.
-        return {family: dict(sorted(sets.items())) for family, sets in sorted(found.items())}
-
-    @cached_property
-    def _named(self) -> list[list[tuple[str, int]]]:
-        """Families and values by place."""
-        found: list[list[tuple[str, int]]] = [[] for _ in self.goods]
+        places: dict[tuple[str, int], int] = {}
         for number, family, value in self._world.named_values(self.category.number):
-            found[self._place[number]].append((family, value))
+            key = (family, value)
+            places[key] = places.get(key, 0) | 1 << self._place[number]
+        found: dict[str, dict[int, int]] = {}
+        # Rows come in the order of an index; goals must not depend on it.
+        for (family, value), bits in sorted(places.items()):
+            found.setdefault(family, {})[value] = bits
         return found
 
     @cached_property
@@ -94,7 +90,12 @@ class Pool:
 
     def column(self, fact: str) -> Column:
         """The products in order of a fact that bounds are about."""
-        return self._columns[fact]
+        found = self._columns.get(fact)
+        if found is None:
+            values = map(attrgetter(fact), self.goods)
+            given = [(value, place) for place, value in enumerate(values) if value is not None]
+            found = self._columns[fact] = Column(given, _STEP[fact])
+        return found
 
     def meeting(self, constraint: Constraint) -> int:
         """The products that meet a constraint, in stock or not."""
@@ -103,7 +104,7 @@ class Pool:
         if constraint.kind == "value":
             return self.values.get(constraint.family, {}).get(int(constraint.value), 0)
         name, least = BOUNDS[constraint.kind]
-        column = self._columns[name]
+        column = self.column(name)
         bound = int(constraint.value)
         return column.from_on(bound) if least else column.up_to(bound)
 
@@ -134,11 +135,30 @@ class Pool:
 
     def named(self, number: int) -> tuple[tuple[str, int], ...]:
         """Attribute families and values that a product names, in order."""
-        return tuple(sorted(self._named[self.place(number)]))
+        bit = 1 << self.place(number)
+        return tuple(
+            (family, value)
+            for family, sets in self.values.items()
+            for value, bits in sets.items()
+            if bits & bit
+        )
 
-    def _column(self, name: str) -> Column:
-        values = map(attrgetter(name), self.goods)
-        return Column([(value, at) for at, value in enumerate(values) if value is not None], _STEP[name])
+    def traits(self, good: Good) -> Traits:
+        """What is compared of a product of the category."""
+        found = self._traits.get(good.number)
+        if found is None:
+            values: dict[str, set[int]] = {}
+            for family, value in self.named(good.number):
+                values.setdefault(family, set()).add(value)
+            named = {family: frozenset(numbers) for family, numbers in values.items()}
+            found = self._traits[good.number] = Traits(good.category, good.brand, good.price_low, named)
+        return found
+
+
+def _bits(flags: Iterable[bool]) -> int:
+    """The set of the places at which a flag is set."""
+    text = "".join(["1" if flag else "0" for flag in flags])
+    return int(text[::-1] or "0", 2)
 
 
 class Pools:
@@ -154,9 +174,7 @@ class Pools:
         self._roomy: dict[int, tuple[int, ...]] = {}
         self._slots: dict[int, tuple[int, ...]] = {}
         # A path below a denied one has the denied segment itself.
-        self._denied = [
-            number for number, levels in world.paths() if denied_path(levels)
-        ]
+        self._denied = [number for number, levels in world.paths() if denied_path(levels)]
         if not self._allowed(SMALLEST):
             raise UsageError(
                 f"expected a catalogue with a category of {SMALLEST} to {LARGEST} products, found none; RLVE "

@@ -68,7 +68,8 @@ def weigh(found: Mapping[int, tuple[float, float, float]], weights: Mapping[str,
     price, rating, shipping = (weights[name] for name in TOLD_DIMENSIONS)
     total = price + rating + shipping
     return {
-        number: (price * one + rating * two + shipping * three) / total for number, (one, two, three) in found.items()
+        number: (price * one + rating * two + shipping * three) / total
+        for number, (one, two, three) in found.items()
     }
 
 

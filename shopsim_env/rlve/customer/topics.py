@@ -52,7 +52,7 @@ _AMOUNT = (
     "amount|how much_|order total|total_|spent|spend|order value|value of",
 )
 
-TOPICS = (
+_MAIN_TOPICS = (
     _topic("price", "价格", "the price", *_MONEY),
     _topic("budget", "预算", "the budget", *_MONEY),
     _topic(
@@ -274,6 +274,31 @@ TOPICS = (
         "weigh|how heavy|heavy|kg_|kilo|pounds",
     ),
 )
+
+# Circumstances of an order that rules of the shop read; a question about special circumstances asks for any.
+_CIRCUMSTANCES = (
+    "特殊|什么样的订单|哪种订单|订单类型|什么订单",
+    "special|circumstance|kind of order|type of order|sort of order",
+)
+_FLAGS = (
+    ("gift", "礼品订单", "gift orders", "礼品|送礼|礼物", "gift"),
+    ("presale", "预售订单", "pre-sale orders", "预售|预购", "presale|pre sale|preorder|pre order"),
+    ("custom", "定制订单", "custom-made orders", "定制|定做", "custom_|custom made|customi|made to order"),
+    ("livestream", "直播订单", "livestream orders", "直播", "livestream|live stream"),
+    ("clearance", "清仓订单", "clearance orders", "清仓|尾货", "clearance"),
+    ("instalment", "分期订单", "instalment orders", "分期", "instalment|installment"),
+    ("company", "企业订单", "company orders", "企业|公司|单位", "company|business|corporate"),
+    ("partner", "合作商家订单", "partner-shop orders", "合作商|合作店", "partner"),
+    ("voucher", "用券订单", "voucher orders", "用券|优惠券|代金券", "voucher|coupon"),
+    ("refurbished", "翻新品订单", "refurbished-goods orders", "翻新", "refurbish"),
+    ("pickup", "自提订单", "self-collection orders", "自提", "pickup|pick up|self collect|collect it"),
+    ("phone", "电话订单", "telephone orders", "电话", "phone|telephone"),
+    ("group", "拼团订单", "group-buying orders", "拼团|团购", "group"),
+    ("trial", "试用订单", "trial orders", "试用", "trial"),
+    ("cross_border", "跨境订单", "cross-border orders", "跨境|海外", "cross border|overseas|abroad"),
+    ("night", "夜间订单", "night orders", "夜间|夜里|晚上", "night"),
+)
+TOPICS = (*_MAIN_TOPICS, *(_topic(*flag, *_CIRCUMSTANCES) for flag in _FLAGS))
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
 """Topics by name."""

@@ -4,16 +4,13 @@ Belongs here: the goal of BUNDLE and its grading. The score is `scores.goods`, t
 constraints `choosing.choice`.
 """
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, Final
 
-from shopsim_env.rlve.choosing.choice import Choice, choose_in, no_choice
-from shopsim_env.rlve.choosing.constraint import KINDS, decimal_text
-from shopsim_env.rlve.choosing.pool import Pool
+from shopsim_env.rlve.choosing.choice import Choice
+from shopsim_env.rlve.choosing.constraint import decimal_text
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import (
@@ -25,19 +22,23 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
-from shopsim_env.rlve.envs.goods import limits_of, loosened
+from shopsim_env.rlve.envs.goods import loosened
+from shopsim_env.rlve.envs.slots import (
+    WHOLE_UNIT,
+    binds,
+    budget_for,
+    cheapest,
+    draw_slots,
+    optimum_of,
+    slot_limits,
+    slot_names,
+)
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.goods import BundlePick, score_bundle
 
-FEWEST_SLOTS: Final = 2
-_MOST_CONSTRAINTS: Final = 2
-_SLOT_DRAWS: Final = 8
-# The budget speaks for the price: the cheapest product of a category must not meet its constraints.
-_SLOT_KINDS: Final = frozenset(KINDS) - {"price_max", "price_min"}
 # An earlier budget is larger by a share from this range, in per cent.
 _LARGER: Final = (20, 60)
-_WHOLE_UNIT: Final = 100
 _PROJECTS: Final = {
     "zh": ("搬新家", "公司年会", "周末聚会", "开学准备", "节日礼物", "家里换季", "社区义卖", "小店开业"),
     "en": (
@@ -46,9 +47,10 @@ _PROJECTS: Final = {
     ),
 }
 _REQUEST: Final = {
-    "zh": "我在为“{project}”采购，下面{n}类商品每类买一件：{slots}。请每类只推荐一款，都要有货，总价在预算之内",
-    "en": 'I am shopping for "{project}" and need one product from each of these {n} categories: {slots}. Please '
-    "recommend exactly one for each, all in stock, with the total within my budget",
+    "zh": "我在为“{project}”采购，下面{n}类商品每类买一件：{slots}。"
+    "请每类只推荐一款，都要有货，总价在预算之内",
+    "en": 'I am shopping for "{project}" and need one product from each of these {n} categories: {slots}. '
+    "Please recommend exactly one for each, all in stock, with the total within my budget",
 }
 _JOIN: Final = {"zh": "、", "en": "; "}
 _PREFIX: Final = {"zh": "{slot}：", "en": "{slot}: "}
@@ -91,7 +93,8 @@ class Bundle(Task):
 
     def forced_chance(self) -> Fraction:
         """Chance that a product drawn from each category fits, whatever the budget."""
-        return prod((Fraction(len(slot.feasible), len(slot.pool)) for slot in self._plan.slots), start=Fraction(1))
+        slots = self._plan.slots
+        return prod((Fraction(len(slot.feasible), len(slot.pool)) for slot in slots), start=Fraction(1))
 
     def goal(self) -> dict[str, Any]:
         """Slots with their constraints and cheapest fitting products, and the budget."""
@@ -103,13 +106,13 @@ class Bundle(Task):
                 {
                     "category": list(slot.pool.category.levels),
                     "constraints": [item.text(language, families) for item in slot.constraints],
-                    "cheapest": ids.product_id(min(slot.feasible, key=lambda good: (good.price_low or 0, good.number)).number),
+                    "cheapest": ids.product_id(cheapest(slot).number),
                     "feasible": len(slot.feasible),
                 }
                 for slot in self._plan.slots
             ],
             "budget": decimal_text(self._plan.budget),
-            "cheapest_total": decimal_text(sum(map(cheapest_price, self._plan.slots))),
+            "cheapest_total": decimal_text(optimum_of(self._plan.slots)),
         }
 
     def _in_force(self, heard: Heard) -> Plan:
@@ -145,21 +148,23 @@ class Bundle(Task):
             needs=tuple(needs),
             pending=left_out(setting, [need for need in needs if need.id not in kept], searches + 1),
             revision=revision,
-            data={"slots": [category_filter(slot.pool.category) for slot in plan.slots], "project": self._project},
+            data={
+                "slots": [category_filter(slot.pool.category) for slot in plan.slots],
+                "project": self._project,
+            },
             keep=tuple(self._names),
         )
 
     def _needs(self, plan: Plan) -> list[Need]:
         setting = self._setting
-        needs: list[Need] = []
+        amount = decimal_text(plan.budget)
+        said = _BUDGET[setting.language].format(amount)
+        needs = [Need("budget", "budget", said, frozenset({"budget"}), data={"budget": float(amount)})]
         for place, (slot, called) in enumerate(zip(plan.slots, self._names, strict=True)):
             prefix = _PREFIX[setting.language].format(slot=called)
             for at, item in enumerate(slot.constraints):
                 need = constraint_need(setting, f"s{place}c{at}", item, prefix)
                 needs.append(replace(need, data={"slot": place, **need.data}, keep=(called, *need.keep)))
-        amount = decimal_text(plan.budget)
-        said = _BUDGET[setting.language].format(amount)
-        needs.append(Need("budget", "budget", said, frozenset({"budget"}), data={"budget": float(amount)}))
         return needs
 
 
@@ -170,10 +175,10 @@ def make(setting: Setting) -> Task:
         UsageError: too few categories in which constraints bind (code `no_choice`).
     """
     draws = setting.draws.fork("bundle")
-    slots = _slots(setting, draws, slot_count(setting))
-    optimum = sum(map(cheapest_price, slots))
-    plan = Plan(slots, budget_for(optimum, setting.task_axes.slack))
-    before = _earlier(setting, plan, draws.fork("revision")) if draws.chance(setting.axes.p_switch) else None
+    slots = draw_slots(setting, draws, slot_count(setting))
+    plan = Plan(slots, budget_for(optimum_of(slots), setting.task_axes.slack))
+    switches = draws.chance(setting.axes.p_switch)
+    before = _earlier(setting, plan, draws.fork("revision")) if switches else None
     return Bundle(setting, draws.pick(_PROJECTS[setting.language]), plan, before)
 
 
@@ -183,73 +188,21 @@ def slot_count(setting: Setting) -> int:
     return max(1, min(setting.task_axes.bundle_categories, room))
 
 
-def budget_for(optimum: int, slack: float) -> int:
-    """The budget: the least that the slots cost, widened by the slack, rounded up to a whole unit of money."""
-    widened = optimum * (1000 + int(1000 * slack))
-    return -(-widened // (1000 * _WHOLE_UNIT)) * _WHOLE_UNIT
-
-
-def cheapest_price(slot: Choice) -> int:
-    """Price of the cheapest product that fits a slot, in hundredths."""
-    return min(good.price_low or 0 for good in slot.feasible)
-
-
-def slot_names(pools: Sequence[Pool]) -> tuple[str, ...]:
-    """Names of the slots: the last level, or the whole path where two end alike."""
-    last = [pool.category.levels[-1] for pool in pools]
-    often = Counter(last)
-    return tuple(
-        name if often[name] == 1 else "›".join(pool.category.levels) for name, pool in zip(last, pools, strict=True)
-    )
-
-
-def _slots(setting: Setting, draws: Draws, wanted: int) -> tuple[Choice, ...]:
-    found: list[Choice] = []
-    for category in draws.shuffled(setting.pools.slots(wanted)):
-        slot = _slot(setting, setting.pools.pool(category), draws)
-        if slot is not None:
-            found.append(slot)
-        if len(found) == wanted:
-            break
-    if len(found) < min(wanted, FEWEST_SLOTS):
-        raise no_choice(limits_of(setting, 1))
-    return tuple(found)
-
-
-def _slot(setting: Setting, pool: Pool, draws: Draws) -> Choice | None:
-    """Constraints in one category that its cheapest product does not meet; None when a few draws find none."""
-    most = 1 if setting.axes.m == 1 else _MOST_CONSTRAINTS
-    for _ in range(_SLOT_DRAWS):
-        limits = replace(limits_of(setting, draws.between(1, most)), fewest=1, misses=1, kinds=_SLOT_KINDS)
-        slot = choose_in(pool, draws, limits, setting.overlay.stock.remains)
-        if slot is not None and _binds(setting, slot):
-            return slot
-    return None
-
-
-def _binds(setting: Setting, slot: Choice) -> bool:
-    """Whether a product in stock that does not fit is cheaper than all that do."""
-    price, remains = cheapest_price(slot), setting.overlay.stock.remains
-    fitting = {good.number for good in slot.feasible}
-    pool = slot.pool
-    cheaper = pool.members(pool.offered & pool.column("price_low").up_to(price - 1))
-    return any(good.number not in fitting and remains(good.number) for good in cheaper)
-
-
 def _earlier(setting: Setting, plan: Plan, draws: Draws) -> Plan | None:
     """The plan before a change of mind: a larger budget, or a wider constraint of one slot.
 
     A slot changes only where there are turns to search it again.
     """
-    larger = plan.budget * (100 + draws.between(*_LARGER)) // 100 // _WHOLE_UNIT * _WHOLE_UNIT
+    larger = plan.budget * (100 + draws.between(*_LARGER)) // 100 // WHOLE_UNIT * WHOLE_UNIT
+    larger = max(larger, plan.budget + WHOLE_UNIT)
     budget = Plan(plan.slots, larger)
     searches = -(-len(plan.slots) // setting.axes.B_tool)
     if draws.chance(0.5) or setting.axes.T_max < searches + 2:
         return budget
     for place in draws.shuffled(range(len(plan.slots))):
         slot = plan.slots[place]
-        limits = replace(limits_of(setting, len(slot.constraints)), fewest=1, misses=1)
+        limits = slot_limits(setting, slot.pool, len(slot.constraints))
         wider = loosened(setting, slot, limits, draws)
-        if wider is not None and _binds(setting, wider):
+        if wider is not None and binds(setting, wider):
             return Plan((*plan.slots[:place], wider, *plan.slots[place + 1 :]), plan.budget)
     return budget

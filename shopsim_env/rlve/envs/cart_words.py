@@ -1,6 +1,7 @@
 """What the customer says of carts, in Chinese and English.
 
-Belongs here: the words alone, and how an item is named when there are several. What is said when is in `cart`.
+Belongs here: the words alone, and how an item is named when there are several. What is said when is in
+`cart`.
 """
 
 from collections.abc import Sequence
@@ -29,10 +30,10 @@ _WORDS: Final = {
         "whole": "购物车里的东西都对",
     },
     "en": {
-        "one": "please put one of the products that I looked at into the cart, one unit unless I say otherwise. "
-        "Category: {categories}",
-        "several": "please put {n} of the products that I looked at into the cart, one unit each unless I say otherwise. "
-        "{categories}",
+        "one": "please put one of the products that I looked at into the cart, one unit unless I "
+        "say otherwise. Category: {categories}",
+        "several": "please put {n} of the products that I looked at into the cart, one unit each unless I "
+        "say otherwise. {categories}",
         "category": "Category of item {at}: {category}",
         "and": "; ",
         "of": "item {at}: ",
@@ -63,7 +64,9 @@ class CartWords:
         """What the customer wants, with the category of each item."""
         if self._items == 1:
             return self._words["one"].format(categories=categories[0])
-        listed = [self._words["category"].format(at=at, category=name) for at, name in enumerate(categories, 1)]
+        listed = [
+            self._words["category"].format(at=at, category=name) for at, name in enumerate(categories, 1)
+        ]
         return self._words["several"].format(n=self._items, categories=self._words["and"].join(listed))
 
     def of(self, at: int) -> str:

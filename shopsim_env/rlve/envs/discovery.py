@@ -51,7 +51,9 @@ class Discovery(Task):
     # Rank and constraints at their best, and a term for stock that can only lose: 0.55 + 0.35.
     best_score = 0.90
 
-    def __init__(self, setting: Setting, choice: Choice, weights: Mapping[str, int], before: Choice | None) -> None:
+    def __init__(
+        self, setting: Setting, choice: Choice, weights: Mapping[str, int], before: Choice | None
+    ) -> None:
         self._setting = setting
         self._choice = choice
         self._before = before
@@ -67,13 +69,17 @@ class Discovery(Task):
         choice = self._in_force(heard)
         worth = utilities(choice.feasible, self._weights)
         ids, asked = self._setting.overlay.ids, len(choice.constraints)
-        candidates = {ids.product_id(number): Candidate(value, asked, asked, True) for number, value in worth.items()}
+        candidates = {
+            ids.product_id(number): Candidate(value, asked, asked, True) for number, value in worth.items()
+        }
         listed = answer.recommended_product_ids if answer else ()
         for name in listed:
             number = ids.number(name)
             if number is not None and name not in candidates:
                 candidates[name] = self._violating(number, choice)
-        return score_discovery(listed, candidates, k=self._setting.axes.k_rec, alpha=self._setting.task_axes.pd_alpha)
+        return score_discovery(
+            listed, candidates, k=self._setting.axes.k_rec, alpha=self._setting.task_axes.pd_alpha
+        )
 
     def forced_chance(self) -> Fraction:
         """Chance that products drawn from the category all meet the constraints."""
@@ -116,7 +122,9 @@ class Discovery(Task):
             env_id=self.env_id,
             request=_REQUEST[setting.language].format(category=category, k=setting.axes.k_rec),
             needs=tuple(needs),
-            pending=left_out(setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)),
+            pending=left_out(
+                setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)
+            ),
             revision=revision,
             data={"filters": category_filter(choice.pool.category), "k": setting.axes.k_rec},
             keep=(category,),
@@ -145,7 +153,9 @@ def make(setting: Setting) -> Task:
 def _telling_weights(choice: Choice, draws: Draws, k: int) -> dict[str, int] | None:
     """Weights by which neither the cheapest products, nor any one alone, make a list that passes."""
     topics = [item.topic for item in choice.constraints]
-    cheapest = [good.number for good in sorted(choice.feasible, key=lambda good: (good.price_low or 0, good.number))]
+    cheapest = [
+        good.number for good in sorted(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
+    ]
     found = features(choice.feasible)
     length = min(k, len(found))
     for _ in range(_WEIGHT_DRAWS):

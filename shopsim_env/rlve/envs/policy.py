@@ -89,12 +89,15 @@ class PolicyQuestion(Task):
         needs = tuple(_need(fact) for fact in question.facts)
         change = question.revision.fact
         kept = {change.id} if self._changes else set()
-        stop = "。" if setting.language == "zh" else ". "
+        # A core ends with a question mark, or as half a sentence.
+        stop = ("。" if setting.language == "zh" else ". ") if question.core[-1].isalnum() else " " * (setting.language == "en")
         return Brief(
             env_id=self.env_id,
-            request=f"{question.core}{stop if question.core[-1].isalnum() else ''}{_CLOSED[setting.language]}",
+            request=f"{question.core}{stop}{_CLOSED[setting.language]}",
             needs=needs,
-            pending=left_out(setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)),
+            pending=left_out(
+                setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)
+            ),
             revision=Revision(_need(change)) if self._changes else None,
             data={"family": question.family, "question": question.core},
         )

@@ -3,13 +3,22 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from shopsim_env.rlve.envs import bundle, cart, discovery, journey, policy, returns_making, status, substitution
+from shopsim_env.rlve.envs import (
+    bundle,
+    cart_making,
+    discovery,
+    journey,
+    policy,
+    returns_making,
+    status,
+    substitution,
+)
 from shopsim_env.rlve.envs.base import Setting, Task
 
 GENERATORS: Final[Mapping[str, Callable[[Setting], Task]]] = {
     "PD": discovery.make,
     "SUB": substitution.make,
-    "CART": cart.make,
+    "CART": cart_making.make,
     "RETURN": returns_making.make,
     "STATUS": status.make,
     "POLICY": policy.make,

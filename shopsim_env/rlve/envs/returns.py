@@ -1,13 +1,13 @@
-"""RETURN, returns and exchanges: the line that the customer means goes back, is exchanged, or must not go back.
+"""RETURN, returns and exchanges: the line that the customer means goes back, is exchanged, or must not be.
 
-Belongs here: the grading of RETURN and what the customer tells. Drawing a goal is in `returns_making`, the score is
-`scores.orders`.
+Belongs here: the grading of RETURN and what the customer tells. Drawing a goal is in `returns_making`, the
+score is `scores.orders`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from shopsim_env.rlve.choosing.choice import Choice
 from shopsim_env.rlve.choosing.constraint import Constraint
@@ -22,56 +22,16 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
+from shopsim_env.rlve.envs.returns_words import RETURN_WORDS
 from shopsim_env.rlve.envs.told_orders import Candidate, Description, told_need
 from shopsim_env.rlve.fact_model import Category
-from shopsim_env.rlve.overlay import Exchange, eligibility
-from shopsim_env.rlve.overlay.returns import FEES, REASONS
+from shopsim_env.rlve.overlay import Exchange
+from shopsim_env.rlve.overlay.returns import FEES, REASONS, decide, group_of
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
 from shopsim_env.rlve.scores.orders import ReturnGoal, ReturnOutcome, score_return
 from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
-
-_WORDS: Final = {
-    "zh": {
-        "return": "我想退掉之前买的一件商品，如果按规定不能退，请告诉我原因。商品的品类：{category}",
-        "exchange": "我想把之前买的一件商品换成同品类的另一款，如果按规定不能退换，请告诉我原因。商品的品类：{category}",
-        "reason": "退货原因是{}",
-        "method": "退货方式是{}",
-        "new": "换成的商品：",
-        "defective": "商品有质量问题",
-        "wrong_item": "发错了货",
-        "not_as_described": "与描述不符",
-        "changed_mind": "不想要了",
-        "too_large": "太大了",
-        "too_small": "太小了",
-        "arrived_late": "送到得太晚",
-        "better_price_found": "在别处看到更低的价格",
-        "mail": "邮寄",
-        "in_store": "到店退",
-        "pickup": "上门取件",
-    },
-    "en": {
-        "return": "I want to return something that I bought; if the rules do not allow it, tell me why. Category of the "
-        "product: {category}",
-        "exchange": "I want to exchange something that I bought for another product of the same category; if the rules do "
-        "not allow it, tell me why. Category of the product: {category}",
-        "reason": "the reason for the return: {}",
-        "method": "the way of returning it: {}",
-        "new": "the new product: ",
-        "defective": "it is defective",
-        "wrong_item": "I got the wrong item",
-        "not_as_described": "it is not as described",
-        "changed_mind": "I changed my mind",
-        "too_large": "it is too large",
-        "too_small": "it is too small",
-        "arrived_late": "it arrived late",
-        "better_price_found": "I found a better price",
-        "mail": "by mail",
-        "in_store": "in the store",
-        "pickup": "pickup at home",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +92,8 @@ class GoodsReturn(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + other_turns
         self.least_charged = self.least_turns - max(questions, int(self.brief.revision is not None))
-        self._chance = self._forced_chance()
+        self._pending = self.brief.pending
+        self._orders = tuple(setting.overlay.book.orders)
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
         """Line, action, and replacement or reason (`score_return`)."""
@@ -158,10 +119,19 @@ class GoodsReturn(Task):
     def forced_chance(self) -> Fraction:
         """1 / lines that the shop decides on alike, times what has to be guessed besides.
 
-        Of a return these are a reason and a method that the opening leaves out, of an exchange the share of the
-        category's products that will do.
+        Of a return these are a reason and a method that the opening leaves out, of an exchange the share of
+        the category's products that will do.
         """
-        return self._chance
+        plea, chance = self._plea, Fraction(1, self._alike())
+        if plea.refusal is not None:
+            return chance
+        if plea.replacement is not None:
+            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
+        return (
+            chance
+            / (len(REASONS) if "reason" in self._pending else 1)
+            / (len(FEES) if "method" in self._pending else 1)
+        )
 
     def goal(self) -> dict[str, Any]:
         """Line, right outcome, terms or the constraints on the replacement."""
@@ -173,13 +143,15 @@ class GoodsReturn(Task):
             "refusal": plea.refusal,
             "reason_code": terms.reason if terms else None,
             "method": terms.method if terms else None,
-            "replacement": [one.text(setting.language, setting.families) for one in replacement.choice.constraints]
+            "replacement": [
+                one.text(setting.language, setting.families) for one in replacement.choice.constraints
+            ]
             if replacement
             else None,
         }
 
     def _as_asked(self, revised: bool) -> bool:
-        """Whether what was started on the line is what was asked for: an exchange, or a return on the told terms."""
+        """Whether what was started is what was asked for: an exchange, or a return on the told terms."""
         overlay, terms = self._setting.overlay, self._plea.terms
         if terms is None:
             return any((one.order_id, one.line_id) == self._line for one in overlay.exchanges)
@@ -189,7 +161,7 @@ class GoodsReturn(Task):
         )
 
     def _replaced(self, revised: bool) -> TaskScore | None:
-        """Quality of the product that the line was exchanged for, by the rule of substitution with one place."""
+        """Quality of the product that the line was exchanged for: substitution with one place."""
         overlay, replacement = self._setting.overlay, self._plea.replacement
         made = next((one for one in overlay.exchanges if (one.order_id, one.line_id) == self._line), None)
         if made is None or replacement is None:
@@ -197,16 +169,14 @@ class GoodsReturn(Task):
         constraints = replacement.constraints(revised)
         candidates = {"any": Substitute(0, len(constraints), len(constraints), in_stock=True)}
         candidates[str(made.new)] = self._substitute(made, constraints)
-        return score_substitution(
-            [str(made.new)],
-            candidates,
-            original=str(made.old),
-            k=1,
-            similarity_weight=Fraction(self._setting.task_axes.sub_lambda),
+        weight = Fraction(self._setting.task_axes.sub_lambda)
+        found = score_substitution(
+            [str(made.new)], candidates, original=str(made.old), k=1, similarity_weight=weight
         )
+        return TaskScore(found.parts["rank"], found.success, found.parts)
 
     def _substitute(self, made: Exchange, constraints: Sequence[Constraint]) -> Substitute:
-        """The new product; the shop exchanges for what is in stock only. One of another category meets nothing."""
+        """The new product; the shop exchanges for what is in stock. One of another category meets nothing."""
         facts, category = self._setting.overlay.shelf.item(made.new).facts, self._plea.category
         alike = category.number <= facts.category <= category.last
         met = sum(one.met(facts) for one in constraints) if alike else 0
@@ -214,16 +184,23 @@ class GoodsReturn(Task):
 
     def _brief(self, other_turns: int) -> Brief:
         setting, plea = self._setting, self._plea
-        words = _WORDS[setting.language]
-        needs = [told_need(setting, f"d{at}", fact, of_line=True) for at, fact in enumerate(plea.description.facts)]
+        words = RETURN_WORDS[setting.language]
+        needs = [
+            told_need(setting, f"d{at}", fact, of_line=True) for at, fact in enumerate(plea.description.facts)
+        ]
         revision = None
         if plea.terms is not None:
             terms = plea.terms
-            needs += [self._term("reason", "reason_code", terms.reason), self._term("method", "method", terms.method_before)]
+            needs += [
+                self._term("reason", "reason_code", terms.reason),
+                self._term("method", "method", terms.method_before),
+            ]
             if terms.method != terms.method_before:
                 revision = Revision(self._term("method", "method", terms.method))
         if plea.replacement is not None:
-            wishes = [self._wish(at, one) for at, one in enumerate(plea.replacement.constraints(revised=False))]
+            wishes = [
+                self._wish(at, one) for at, one in enumerate(plea.replacement.constraints(revised=False))
+            ]
             needs += wishes
             if plea.replacement.before is not None:
                 revision = Revision(self._wish(0, plea.replacement.choice.constraints[0]))
@@ -241,22 +218,24 @@ class GoodsReturn(Task):
         )
 
     def _term(self, name: str, key: str, code: str) -> Need:
-        words = _WORDS[self._setting.language]
+        words = RETURN_WORDS[self._setting.language]
         return Need(
-            id=name, kind=name, value=words[name].format(words[code]), topics=frozenset({name}), data={key: code}
+            id=name,
+            kind=name,
+            value=words[name].format(words[code]),
+            topics=frozenset({name}),
+            data={key: code},
         )
 
     def _wish(self, at: int, one: Constraint) -> Need:
-        return constraint_need(self._setting, f"r{at}", one, _WORDS[self._setting.language]["new"])
+        return constraint_need(self._setting, f"r{at}", one, RETURN_WORDS[self._setting.language]["new"])
 
-    def _forced_chance(self) -> Fraction:
-        overlay, plea = self._setting.overlay, self._plea
-        lines = [(order.id, line.id) for order in overlay.book.orders for line in order.lines]
-        alike = sum(eligibility(overlay, *line).eligible == (plea.refusal is None) for line in lines)
-        chance = Fraction(1, alike)
-        if plea.refusal is None and plea.replacement is not None:
-            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
-        if plea.refusal is None:
-            chance /= len(REASONS) if "reason" in self.brief.pending else 1
-            chance /= len(FEES) if "method" in self.brief.pending else 1
-        return chance
+    def _alike(self) -> int:
+        """Lines on which the shop decides as on the one that is meant, before anything was returned."""
+        overlay, alike = self._setting.overlay, 0
+        for order in self._orders:
+            for line in order.lines:
+                levels = overlay.world.category(overlay.shelf.item(line.number).facts.category).levels
+                found = decide(order, line.id, group_of(levels), overlay.today, ())
+                alike += found.eligible == (self._plea.refusal is None)
+        return alike

@@ -3,7 +3,6 @@
 Belongs here: the shares of outcomes and edges, and fitting the plan into the turns. Grading is in `returns`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,7 +24,8 @@ from shopsim_env.rlve.envs.told_orders import (
     goods_facts,
     line_candidates,
 )
-from shopsim_env.rlve.overlay import STATUSES, Plan, eligibility, order_book
+from shopsim_env.rlve.fact_model import Good
+from shopsim_env.rlve.overlay import STATUSES, Plan, order_book
 from shopsim_env.rlve.overlay.orders import AGES, CANCELLED, CONFIRMED, DELIVERED, IN_TRANSIT, SHIPPED
 from shopsim_env.rlve.overlay.returns import (
     FEES,
@@ -43,19 +43,21 @@ LEAST_LINES: Final = 8
 # Lines beyond one per order, so that most orders have some to confuse.
 _MORE_LINES: Final = 4
 _P_REPLACEMENT: Final = 0.5
-# Of the orders at the edge of their window one in five is a day too old, of the others fifteen in a hundred are refused.
+# Of the orders at the edge of their window one in five is a day too old; of the others fifteen in a hundred
+# are refused.
 _EDGE_DAYS: Final = (-1, -1, 0, 0, 1)
 _P_REFUSED: Final = 0.15
 _REFUSED: Final = (WINDOW_CLOSED, NOT_DELIVERED, ORDER_CANCELLED, NOT_RETURNABLE)
 _TRIES: Final = 40
-# After so many tries a refusal that this catalogue may not offer (goods that never go back) becomes another one.
+# A catalogue may have no goods that never go back: after so many tries another refusal is taken.
 _PATIENT: Final = 12
-_OLDEST: Final = AGES[DELIVERED][1]
+_YOUNGEST, _OLDEST = AGES[DELIVERED]
+_SHORTEST: Final = min(days for days in WINDOWS.values() if days)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What the shop will say (None: it may go back), and days from the last day of the window, None off the edge."""
+    """What the shop will say (None: it may go back), days from the end of the window (None: off the edge)."""
 
     refusal: str | None
     edge: int | None
@@ -77,8 +79,8 @@ def make(setting: Setting) -> Task:
         if found is not None:
             return found
     raise UsageError(
-        "expected an order history in which a few facts single out one line, found none; the catalogue is too small "
-        "or its products are too much alike",
+        "expected an order history in which a few facts single out one line, found none; the catalogue is "
+        "too small or its products are too much alike",
         code="no_choice",
     )
 
@@ -100,13 +102,17 @@ def _preparing(setting: Setting, *, exchange: bool) -> int:
 def _attempt(setting: Setting, draws: Draws, outcome: _Outcome) -> GoodsReturn | None:
     choice = _choice(setting, draws) if outcome.replacement else None
     pool = choice.pool if choice else setting.pools.pool(draws.pick(setting.pools.categories))
-    window = WINDOWS[group_of(pool.category.levels)]
-    if (window == 0) != (outcome.refusal == NOT_RETURNABLE):
+    if choice is None and not pool.category.levels and len(setting.pools.categories) > 1:
+        # "Any category" describes nothing.
         return None
-    _book(setting, draws, _target_plan(outcome, window, draws), pool)
+    good = draws.pick(pool.goods)
+    window = _window(setting, good)
+    if good.price_low is None or (window == 0) != (outcome.refusal == NOT_RETURNABLE):
+        return None
+    _book(setting, draws, _target_plan(outcome, window, good.number, draws), pool)
     candidates = line_candidates(setting.overlay)
-    meant = _meant(setting, candidates, pool, outcome, draws)
-    if meant is None or (choice and not _replaceable(setting, choice, meant)):
+    meant = next(one for one in candidates if one.lines[0].number == good.number)
+    if choice and not _replaceable(setting, choice, meant):
         return None
     ending = _preparing(setting, exchange=outcome.replacement) + 1
     description = describe(
@@ -127,77 +133,68 @@ def _attempt(setting: Setting, draws: Draws, outcome: _Outcome) -> GoodsReturn |
     return GoodsReturn(setting, plea, description.turns - 1 + ending)
 
 
+def _window(setting: Setting, good: Good) -> int:
+    """Days in which a product may go back."""
+    overlay = setting.overlay
+    return WINDOWS[group_of(overlay.world.category(overlay.shelf.item(good.number).facts.category).levels)]
+
+
 def _choice(setting: Setting, draws: Draws) -> Choice:
-    limits = Limits(
-        max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos
-    )
+    limits = Limits(max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos)
     stock = setting.overlay.stock
-    return choose(setting.pools, draws.fork("replacement"), limits, lambda number: bool(stock.remaining((number,))))
+    return choose(
+        setting.pools, draws.fork("replacement"), limits, stock.remains
+    )
 
 
-def _target_plan(outcome: _Outcome, window: int, draws: Draws) -> Plan:
+def _target_plan(outcome: _Outcome, window: int, product: int, draws: Draws) -> Plan:
     """Status and age of the order that is meant."""
     if outcome.edge is not None:
-        return Plan(DELIVERED, window + outcome.edge)
+        return Plan(DELIVERED, window + outcome.edge, product)
     if outcome.refusal == NOT_DELIVERED:
-        return _drawn(draws, draws.pick((CONFIRMED, SHIPPED, IN_TRANSIT)))
+        return _drawn(draws, draws.pick((CONFIRMED, SHIPPED, IN_TRANSIT)), product)
     if outcome.refusal == ORDER_CANCELLED:
-        return Plan(CANCELLED, draws.between(0, window))
+        return Plan(CANCELLED, draws.between(0, window), product)
     if outcome.refusal == WINDOW_CLOSED:
-        return Plan(DELIVERED, draws.between(window + 2, _OLDEST))
+        return Plan(DELIVERED, draws.between(window + 2, _OLDEST), product)
     # Goods that never go back are as new as those that do.
-    return Plan(DELIVERED, draws.between(AGES[DELIVERED][0], max(window, min(filter(None, WINDOWS.values()))) - 2))
+    return Plan(DELIVERED, draws.between(_YOUNGEST, max(window, _SHORTEST) - 2), product)
 
 
 def _book(setting: Setting, draws: Draws, plan: Plan, pool: Pool) -> None:
     """The history: two of three other orders were delivered lately, so that other lines could go back too."""
     overlay, count = setting.overlay, setting.axes.H_orders + BACKGROUND_ORDERS
-    shortest = min(filter(None, WINDOWS.values()))
     plans = [plan]
     for at in range(count - 1):
         lately = at % BACKGROUND_ORDERS < BACKGROUND_ORDERS - 1
         plans.append(
-            Plan(DELIVERED, draws.between(AGES[DELIVERED][0], shortest))
+            Plan(DELIVERED, draws.between(_YOUNGEST, _SHORTEST))
             if lately
             else _drawn(draws, draws.pick(STATUSES))
         )
-    goods = draw_goods(setting, draws, max(LEAST_LINES, count + _MORE_LINES), pool)
+    lines = max(LEAST_LINES, count + _MORE_LINES)
     overlay.book = order_book(
         overlay.shelf,
-        goods,
+        draw_goods(setting, draws, lines, pool, plan.product),
         draws.fork("book"),
         overlay.today,
         count,
         account=overlay.account,
-        least_lines=len(goods),
+        least_lines=lines,
         plans=plans,
     )
 
 
-def _drawn(draws: Draws, status: str) -> Plan:
-    return Plan(status, draws.between(*AGES[status]))
-
-
-def _meant(
-    setting: Setting, candidates: Sequence[Candidate], pool: Pool, outcome: _Outcome, draws: Draws
-) -> Candidate | None:
-    """A line of the planned order, of the pool, on which the shop decides as planned."""
-    overlay = setting.overlay
-    (planned,) = overlay.book.planned[:1]
-    found = [
-        one
-        for one in candidates
-        if one.order.id == planned
-        and pool.find(one.lines[0].number) is not None
-        and eligibility(overlay, planned, one.lines[0].id).reason == outcome.refusal
-    ]
-    return draws.pick(found) if found else None
+def _drawn(draws: Draws, status: str, product: int | None = None) -> Plan:
+    return Plan(status, draws.between(*AGES[status]), product)
 
 
 def _replaceable(setting: Setting, choice: Choice, meant: Candidate) -> bool:
     """Whether some feasible product other than the returned one is there as often as it was bought."""
     line, stock = meant.lines[0], setting.overlay.stock
-    return any(good.number != line.number and stock.units(good.number) >= line.quantity for good in choice.feasible)
+    return any(
+        good.number != line.number and stock.units(good.number) >= line.quantity for good in choice.feasible
+    )
 
 
 def _options(setting: Setting, draws: Draws, meant: Candidate) -> list[Told]:

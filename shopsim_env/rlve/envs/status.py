@@ -52,7 +52,7 @@ class Asked:
 
 
 class OrderStatus(Task):
-    """A goal of order tracking. `before` is the order that was asked for before the customer changed its mind."""
+    """A goal of order tracking. `before` is the order that was asked for before a change of mind."""
 
     env_id = "STATUS"
     best_score = 1.0
@@ -86,7 +86,7 @@ class OrderStatus(Task):
         )
 
     def forced_chance(self) -> Fraction:
-        """1 / orders for a listed order with its status; an order that is named leaves one status of five to guess."""
+        """1 / orders for a listed one with its status; a named order leaves one status of five to guess."""
         one = Fraction(1, len(self._setting.overlay.book.orders))
         return one if self._asked.description else max(one, Fraction(1, len(STATUSES)))
 
@@ -115,7 +115,7 @@ def make(setting: Setting) -> Task:
     """
     draws, overlay = setting.draws.fork("goal"), setting.overlay
     count = setting.axes.H_orders + BACKGROUND_ORDERS
-    # Every status is as likely: no guess of one status, and none of one place in the list, is better than another.
+    # Every status is as likely: no guess of a status, or of a place in the list, is better than another.
     plans = [_plan(draws) for _ in range(count)]
     goods = draw_goods(setting, draws, 2 * count)
     overlay.book = order_book(
@@ -130,7 +130,12 @@ def make(setting: Setting) -> Task:
 
 
 def _asked(
-    setting: Setting, draws: Draws, candidates: Sequence[Candidate], meant: Candidate, indirect: bool, most_facts: int
+    setting: Setting,
+    draws: Draws,
+    candidates: Sequence[Candidate],
+    meant: Candidate,
+    indirect: bool,
+    most_facts: int,
 ) -> Asked:
     """An order as the customer tells it: by its id where no description is wanted, or none fits."""
     description = None

@@ -1,13 +1,15 @@
 """How a customer tells which order, or which line of one, it means: facts that fit one of them and no other.
 
-Belongs here: the facts, what it takes to find what they fit, and the choice among them. What the customer wants of
-the order is in `returns` and `status`.
+Belongs here: the facts, what it takes to find what they fit, and the choice among them. What the customer
+wants of the order is in `returns` and `status`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import combinations
+from functools import reduce
+from itertools import combinations, islice
+from operator import and_
 from typing import Any, Final
 
 from shopsim_env.rlve.choosing.constraint import Constraint, decimal_text
@@ -96,7 +98,12 @@ def line_candidates(overlay: Overlay) -> list[Candidate]:
 def order_candidates(overlay: Overlay) -> list[Candidate]:
     """Every order of the book."""
     return [
-        Candidate(order, order.lines, total(order), tuple(overlay.shelf.item(line.number).facts for line in order.lines))
+        Candidate(
+            order,
+            order.lines,
+            total(order),
+            tuple(overlay.shelf.item(line.number).facts for line in order.lines),
+        )
         for order in overlay.book.orders
     ]
 
@@ -109,9 +116,9 @@ def total(order: Order) -> int:
 def goods_facts(candidate: Candidate, draws: Draws, slack: float) -> list[Told]:
     """Some of what can be said of the first product of a candidate."""
     facts = candidate.goods[0]
-    named = [(item.family, item.value) for item in facts.attributes]
-    said: Iterator[Constraint] = said_of(facts, named, draws, slack)
-    return [Told(GOODS, fact) for _, fact in zip(range(_GOODS_TRIED), said)]  # noqa: B905 - as many as there are
+    values = {item.family: item.value for item in reversed(facts.attributes)}
+    said = said_of(facts, values.get, values, draws, slack)
+    return [Told(GOODS, fact) for fact in islice(said, _GOODS_TRIED)]
 
 
 def describe(
@@ -139,16 +146,26 @@ def describe(
         reads_lines: Whether the order itself has to be opened, because one of its lines is meant.
         most_facts: Facts that may be said.
     """
+    fits = {fact: _bits(candidates, fact) for fact in (*always, *options)}
+    everyone, wanted = (1 << len(candidates)) - 1, 1 << candidates.index(meant)
+    base = reduce(and_, (fits[fact] for fact in always), everyone)
     spare: Description | None = None
     for facts in _sets(options, most_facts):
-        if _fitting(candidates, (*always, *facts)) != [meant]:
+        if reduce(and_, (fits[fact] for fact in facts), base) != wanted:
             continue
-        found = Description(facts, _turns(candidates, meant, (*always, *facts), tool_budget, reads_lines))
-        if found.turns > most_turns:
+        needed = all(
+            reduce(and_, (fits[other] for other in facts if other is not fact), base) != wanted
+            for fact in facts
+        )
+        if spare is not None and not needed:
             continue
-        if all(len(_fitting(candidates, (*always, *(one for one in facts if one is not fact)))) > 1 for fact in facts):
-            return found
-        spare = spare or found
+        told = {fact.kind: fits[fact] for fact in facts}
+        turns = _turns(candidates, told.get(DATE, everyone), told.get(MONEY), tool_budget, reads_lines)
+        found = Description(facts, turns)
+        if found.turns <= most_turns:
+            if needed:
+                return found
+            spare = found
     return spare
 
 
@@ -170,7 +187,12 @@ def told_need(setting: Setting, id_: str, fact: Told, *, of_line: bool) -> Need:
 
 
 def _need(
-    id_: str, fact: Told, text: str, topics: Iterable[str], data: Mapping[str, Any], keep: tuple[str, ...] = ()
+    id_: str,
+    fact: Told,
+    text: str,
+    topics: Iterable[str],
+    data: Mapping[str, Any],
+    keep: tuple[str, ...] = (),
 ) -> Need:
     return Need(id=id_, kind=fact.kind, value=text, topics=frozenset(topics), data=data, keep=keep)
 
@@ -183,20 +205,33 @@ def _sets(options: Sequence[Told], most: int) -> Iterator[tuple[Told, ...]]:
                 yield facts
 
 
-def _fitting(candidates: Iterable[Candidate], facts: Sequence[Told]) -> list[Candidate]:
-    return [one for one in candidates if all(one.meets(fact) for fact in facts)]
+def _bits(candidates: Sequence[Candidate], fact: Told) -> int:
+    """The candidates that a fact fits, one bit each."""
+    return sum(1 << at for at, one in enumerate(candidates) if one.meets(fact))
+
+
+def _members(candidates: Sequence[Candidate], bits: int) -> list[Candidate]:
+    return [one for at, one in enumerate(candidates) if bits >> at & 1]
 
 
 def _turns(
-    candidates: Sequence[Candidate], meant: Candidate, facts: Sequence[Told], tool_budget: int, reads_lines: bool
+    candidates: Sequence[Candidate], dated: int, priced: int | None, tool_budget: int, reads_lines: bool
 ) -> int:
-    """Turns of the plan that `oracles.orders` follows: list, orders opened for money, products opened for goods."""
-    left = _fitting(candidates, [fact for fact in facts if fact.kind == DATE])
+    """Turns of the plan of `oracles.orders`: list, orders opened for money, products opened for goods.
+
+    Args:
+        candidates: All that may be meant.
+        dated: Those that the told date fits.
+        priced: Those that the told price fits; None where none is told.
+        tool_budget: Calls in one turn.
+        reads_lines: Whether lines are meant.
+    """
+    left = _members(candidates, dated)
     orders = {one.order.id for one in left}
-    money = [fact for fact in facts if fact.kind == MONEY]
-    opened = (reads_lines and len(orders) == 1) or (bool(money) and len(left) > 1)
+    opened = (reads_lines and len(orders) == 1) or (priced is not None and len(left) > 1)
     turns = 1 + (_batches(len(orders), tool_budget) if opened else 0)
-    left = _fitting(left, money) if opened else left
+    if opened and priced is not None:
+        left = _members(candidates, dated & priced)
     if len(left) > 1:
         turns += _batches(len({line.number for one in left for line in one.lines}), tool_budget)
     return turns + (reads_lines and not opened)

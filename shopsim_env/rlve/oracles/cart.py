@@ -32,7 +32,7 @@ class CartOracle(Agent):
         items = range(len(sight.request["items"]))
         waiting = [at for at in items if at not in self._added][: sight.tool_budget]
         self._added.update(waiting)
-        turn = ask_and_call(sight, *(self._add(sight, at) for at in waiting))
+        turn = ask_and_call(sight, *(call for at in waiting for call in self._add(sight, at)))
         return {**turn, **answer(sight)} if len(self._added) == len(items) else turn
 
     def _read(self, sight: Sight) -> None:
@@ -52,32 +52,29 @@ class CartOracle(Agent):
         ]
 
     def _lookups(self, sight: Sight) -> list[Request]:
-        """Variants that are needed and not known, those of the surest products first."""
-        fitting = [self._fitting(sight, at) for at in range(len(sight.request["items"]))]
+        """Needed variants that are not known; while something is open, any that may be needed."""
         wanted = [
-            names
-            for at, names in enumerate(fitting)
-            if "variant" in _needs(sight, at) or (sight.open_needs and len(names) == 1)
+            self._fitting(sight, at)
+            for at in range(len(sight.request["items"]))
+            if sight.open_needs or "variant" in _needs(sight, at)
         ]
-        if not sight.open_needs:
-            wanted = [names for names in wanted if len(names) == 1]
         unknown = [name for names in sorted(wanted, key=len) for name in names if name not in self._variants]
         return [("catalog.get_variants", {"product_id": name}) for name in dict.fromkeys(unknown)]
 
-    def _add(self, sight: Sight, at: int) -> Request:
-        (name,) = self._fitting(sight, at)
+    def _add(self, sight: Sight, at: int) -> list[Request]:
+        """The call for an item: of the products that what was told fits, the first; there is one when all was told."""
+        names = self._fitting(sight, at)
+        if not names:
+            return []
         needs = _needs(sight, at)
-        args: dict[str, Any] = {"product_id": name}
+        args: dict[str, Any] = {"product_id": names[0]}
         if "units" in needs:
             args["quantity"] = needs["units"]["quantity"]
-        if "variant" in needs:
-            ((family, value),) = needs["variant"]["variant"].items()
-            args["variant_id"] = next(
-                row["variant_id"]
-                for row in self._variants[name]
-                if (row["attribute"], row["value"]) == (family, value)
-            )
-        return "cart.add", args
+        wanted = needs.get("variant", {}).get("variant", {})
+        for row in self._variants.get(names[0], ()):
+            if wanted.get(row["attribute"]) == row["value"]:
+                args["variant_id"] = row["variant_id"]
+        return [("cart.add", args)]
 
 
 def _needs(sight: Sight, at: int) -> dict[str, Mapping[str, Any]]:

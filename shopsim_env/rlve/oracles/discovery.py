@@ -4,12 +4,14 @@ Belongs here: its plan. Utilities are those of `choosing.preferences`, from the 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from shopsim_env.rlve.choosing.preferences import utilities
+from shopsim_env.rlve.choosing.preferences import TOLD_DIMENSIONS, utilities
 from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.oracles.base import Agent, all_filters, answer, ask_rest, call_tools, results_of
 from shopsim_env.rlve.sight import Sight
+
+_EVEN: Final = dict.fromkeys(TOLD_DIMENSIONS, 1)
 
 
 class DiscoveryOracle(Agent):
@@ -33,7 +35,8 @@ class DiscoveryOracle(Agent):
 def ranked(cards: Sequence[Mapping[str, Any]], sight: Sight) -> list[str]:
     """Product ids of cards, the best for the told weights first."""
     goods = [card_good(number, card) for number, card in enumerate(cards)]
-    worth = utilities(goods, sight.needs["priorities"]["weights"])
+    told = sight.needs.get("priorities")
+    worth = utilities(goods, told["weights"] if told else _EVEN)
     order = sorted(worth, key=lambda number: -worth[number])
     return [str(cards[number]["product_id"]) for number in order]
 

@@ -1,7 +1,7 @@
-"""Finding an order, or a line of one, from what the customer told: shared by the oracles of returns and status.
+"""Finding an order, or a line of one, from what the customer told: for the oracles of returns and status.
 
-Belongs here: which calls are still needed, and what fits. The plan is the one by which `envs.told_orders` counts
-turns.
+Belongs here: which calls are still needed, and what fits. The plan is the one by which `envs.told_orders`
+counts turns.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,11 +45,15 @@ class OrderFinder:
 
     def quantity(self, found: Found) -> int:
         """Units of a line of an opened order."""
-        return next(line["quantity"] for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1])
+        return next(
+            int(line["quantity"]) for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1]
+        )
 
     def product(self, found: Found) -> str:
         """Product id of a line of an opened order."""
-        return next(str(line["product_id"]) for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1])
+        return next(
+            str(line["product_id"]) for line in self._opened[found[0]]["lines"] if line["line_id"] == found[1]
+        )
 
     def calls(self, sight: Sight) -> list[Request]:
         """The calls that are needed next; none when `found` knows."""
@@ -120,7 +124,9 @@ class OrderFinder:
         self, sight: Sight, left: Sequence[tuple[Found, list[str]]]
     ) -> list[tuple[Found, list[str]]]:
         wanted = [sight.request.get("item_filters", {})]
-        wanted += [need["filters"] for id_, need in sight.needs.items() if id_.startswith("d") and "filters" in need]
+        wanted += [
+            need["filters"] for id_, need in sight.needs.items() if id_.startswith("d") and "filters" in need
+        ]
         return [
             (found, names)
             for found, names in left
@@ -133,7 +139,7 @@ def _told(sight: Sight, name: str) -> Any:
 
 
 def _total(order: Mapping[str, Any]) -> float:
-    return sum(_hundredths(line["unit_price"]) * line["quantity"] for line in order["lines"]) / 100
+    return float(sum(_hundredths(line["unit_price"]) * line["quantity"] for line in order["lines"]) / 100)
 
 
 def _hundredths(amount: float) -> int:

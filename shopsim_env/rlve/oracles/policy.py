@@ -26,7 +26,9 @@ class PolicyOracle(Agent):
 
     def act(self, sight: Sight) -> dict[str, Any]:
         """Asks, searches or answers."""
-        self._snippets += [hit for found in results_of(sight.results, "policy.search") for hit in found["snippets"]]
+        self._snippets += [
+            hit for found in results_of(sight.results, "policy.search") for hit in found["snippets"]
+        ]
         if sight.open_needs:
             return ask_rest(sight)
         case = {need["topic"]: need["value"] for need in sight.needs.values()}

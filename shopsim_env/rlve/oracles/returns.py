@@ -1,10 +1,10 @@
-"""The oracle of returns: finds the line, asks the shop whether it may go back, returns or exchanges it, or says why not.
+"""The oracle of returns: finds the line, asks whether it may go back, returns, exchanges or refuses.
 
 Belongs here: its plan. Finding the line is in `orders`.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from shopsim_env.rlve.choosing.constraint import merge_filters
 from shopsim_env.rlve.oracles.base import Agent, answer, ask_rest, results_of
@@ -13,6 +13,9 @@ from shopsim_env.rlve.oracles.orders import Found, OrderFinder
 from shopsim_env.rlve.sight import Sight
 
 Request = tuple[str, Mapping[str, Any]]
+# For agents that did not ask.
+_USUAL_REASON: Final = "changed_mind"
+_USUAL_METHOD: Final = "mail"
 
 
 class ReturnOracle(Agent):
@@ -49,7 +52,11 @@ class ReturnOracle(Agent):
         if found[1] not in self._checked:
             calls.append(("return.check_eligibility", {"order_id": found[0], "line_id": found[1]}))
         if sight.request["replacement"] and self._offers is None:
-            wishes = [need["filters"] for id_, need in sight.needs.items() if id_.startswith("r") and "filters" in need]
+            wishes = [
+                need["filters"]
+                for id_, need in sight.needs.items()
+                if id_.startswith("r") and "filters" in need
+            ]
             filters = merge_filters([sight.request["filters"], *wishes, {"in_stock": True}])
             calls.append(("catalog.search", {"query": "", "filters": filters, "top_k": sight.top_k}))
         return calls
@@ -64,12 +71,13 @@ class ReturnOracle(Agent):
         if sight.request["replacement"]:
             call = ("return.exchange", {**line, "new_product_id": self._offer(found)})
         else:
-            reason, method = sight.needs["reason"]["reason_code"], sight.needs["method"]["method"]
+            reason = sight.needs.get("reason", {}).get("reason_code", _USUAL_REASON)
+            method = sight.needs.get("method", {}).get("method", _USUAL_METHOD)
             call = ("return.initiate", {**line, "reason_code": reason, "method": method})
         return {**ask_and_call(sight, call), **answer(sight, **named)}
 
     def _offer(self, found: Found) -> str:
-        """A product that meets the wishes, is not the returned one, and is there as often as it was bought."""
+        """A product that meets the wishes, is not the returned one, and of which there are enough."""
         returned, units = self._finder.product(found), self._finder.quantity(found)
         return next(
             str(card["product_id"])

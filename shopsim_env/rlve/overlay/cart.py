@@ -90,6 +90,22 @@ class Cart:
         """
         del self._lines[self._line(line_id).id]
 
+    def check_stock(self) -> None:
+        """Refuses a cart that holds more than there is, because an exchange took units since.
+
+        Raises:
+            RefusalError: Not so many in stock (`insufficient_stock`).
+        """
+        for line in self.lines:
+            held = sum(other.quantity for other in self.lines if other.number == line.number)
+            short = held > self._stock.units(line.number)
+            if line.variant is not None:
+                short = short or line.quantity > self._stock.variant_units(line.variant)
+            if short:
+                raise RefusalError(
+                    f"insufficient stock: not so many of {line.id} are left", code="insufficient_stock"
+                )
+
     def clear(self) -> None:
         """Takes everything out."""
         self._lines.clear()

@@ -79,10 +79,14 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An order that the history must hold: its status and age in days."""
+    """An order that the history must hold: status, age in days, and a product of one of its lines, if any.
+
+    The product must be none of those that the other lines are drawn from.
+    """
 
     status: str
     age: int
+    product: int | None = None
 
     def __post_init__(self) -> None:
         low, high = AGES.get(self.status, (1, 0))
@@ -169,6 +173,9 @@ def order_book(
     for position, at in enumerate(order_of, 1):
         name = f"ord_{position:03d}"
         chosen = [next(products) for _ in range(sizes[at])]
+        wanted = plans[at].product if at < len(plans) else None
+        if wanted is not None:
+            chosen[draws.below(len(chosen))] = wanted
         lines = tuple(_line(shelf, draws, name, place, number) for place, number in enumerate(chosen, 1))
         draft = drafts[at]
         made[at] = Order(name, draft.date, draft.status, draft.eta, draft.tracking, lines, *_ids(account))

@@ -55,19 +55,23 @@ class Stock:
         return self.units(number) > 0
 
     def remains(self, number: int) -> bool:
-        """Like `in_stock`, for a product that is in stock in the world: reads no facts."""
+        """As `in_stock`, for a product of which the world has some; nothing is read."""
         if number in self._forced or number in self._sold:
-            return self.in_stock(number)
+            return self.units(number) > 0
         return not self._is_out(number)
 
-    def remaining(self, numbers: Iterable[int]) -> list[int]:
-        """Those that can be bought now, of products that are in stock in the world: reads no facts."""
+    def remaining(self, numbers: Iterable[int], least: int = 1) -> list[int]:
+        """Those of which so many can be bought now, of products of which the world has so many."""
         touched = self._forced.keys() | self._sold.keys()
+        if not touched and not self._threshold:
+            return list(numbers)
         is_out = self._is_out
+        if not touched:
+            return [number for number in numbers if not is_out(number)]
         return [
             number
             for number in numbers
-            if (self.in_stock(number) if number in touched else not is_out(number))
+            if (self.units(number) >= least if number in touched else not is_out(number))
         ]
 
     def variant_units(self, variant: Variant) -> int:
@@ -81,8 +85,8 @@ class Stock:
             self._sold[variant.id] = self._sold.get(variant.id, 0) + quantity
 
     def _is_out(self, number: int) -> bool:
-        # A hash of the number under the episode's key (SplitMix64's finisher): a filter asks for thousands.
-        code = (number * 0x9E3779B97F4A7C15 + self._key) & _MASK
-        code = (code ^ code >> 30) * 0xBF58476D1CE4E5B9 & _MASK
-        code = (code ^ code >> 27) * 0x94D049BB133111EB & _MASK
-        return (code ^ code >> 31) < self._threshold
+        # A hash of the number under the episode's key: a filter asks for thousands. Two multiplications mix
+        # enough to tell products apart, and the upper half decides.
+        code = (number ^ self._key) * 0x9E3779B97F4A7C15 & _MASK
+        code = (code ^ code >> 32) * 0xD6E8FEB86659FD93 & _MASK
+        return (code ^ code >> 32) < self._threshold

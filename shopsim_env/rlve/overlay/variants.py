@@ -40,7 +40,10 @@ class Variant:
 
 
 class Variants:
-    """Variants by product number. Planned ones are made when somebody asks: most visited products are never opened."""
+    """Variants by product number; planned ones are made when somebody asks.
+
+    Most products that a customer visited are never opened.
+    """
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Variant, ...]] = {}
@@ -55,6 +58,9 @@ class Variants:
         if number in self._planned:
             self._made[number] = self._planned.pop(number)()
         return self._made.get(number, default)
+
+    def __contains__(self, number: int) -> bool:
+        return bool(self.get(number))
 
     def __setitem__(self, number: int, variants: tuple[Variant, ...]) -> None:
         self._made[number] = variants

@@ -11,6 +11,7 @@ from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.oracles.base import Agent, all_filters, answer, ask_rest, call_tools, results_of
 from shopsim_env.rlve.sight import Sight
 
+_LONGEST_QUERY: Final = 200
 _NOTHING_BUT_DIGITS: Final = "p_0000000000"
 
 
@@ -99,8 +100,8 @@ class _Looking(Agent):
         if sight.env_id in ("RETURN", "STATUS"):
             return "order.list", {"days": 365}
         if sight.env_id == "POLICY":
-            return "policy.search", {"query": sight.message, "top_k": 20}
-        return "catalog.search", {"query": sight.message, "top_k": sight.top_k}
+            return "policy.search", {"query": sight.message[:_LONGEST_QUERY], "top_k": 20}
+        return "catalog.search", {"query": sight.message[:_LONGEST_QUERY], "top_k": sight.top_k}
 
     def _products(self) -> list[str]:
         shown = [
@@ -172,7 +173,9 @@ class RepeatBest(Agent):
             self._searched = True
             arguments = {"query": "", "filters": all_filters(sight), "top_k": sight.top_k}
             return call_tools(sight, ("catalog.search", arguments))
-        cards = [card for result in results_of(sight.results, "catalog.search") for card in result["products"]]
+        cards = [
+            card for result in results_of(sight.results, "catalog.search") for card in result["products"]
+        ]
         return answer(sight, recommended_product_ids=[card["product_id"] for card in cards[:1]] * 10)
 
 
@@ -218,8 +221,15 @@ class ReturnAnyLine(_Looking):
             return call_tools(sight, ("order.get_status", {"order_id": self._order}))
         if self._stage == 2:
             self._stage = 3
-            self._line = self._draws.pick(results_of(sight.results, "order.get_status")[0]["lines"])["line_id"]
-            arguments = {"order_id": self._order, "line_id": self._line, "reason_code": "defective", "method": "mail"}
+            self._line = self._draws.pick(results_of(sight.results, "order.get_status")[0]["lines"])[
+                "line_id"
+            ]
+            arguments = {
+                "order_id": self._order,
+                "line_id": self._line,
+                "reason_code": "defective",
+                "method": "mail",
+            }
             return call_tools(sight, ("return.initiate", arguments))
         return answer(sight, selected_order_id=self._order, selected_line_id=self._line)
 

@@ -19,6 +19,8 @@ from shopsim_env.rlve.panel.honest import HONEST
 from shopsim_env.rlve.panel.playing import Played, play
 
 ORACLE: Final = "oracle"
+# Names of all agents.
+PANEL: Final = (ORACLE, *CHEATERS, *HONEST)
 ORACLE_SUCCESS: Final = Fraction(999, 1000)
 BEST_MARGIN: Final = 0.02
 CHANCE_MARGIN: Final = 0.02
@@ -59,7 +61,9 @@ class Row:
         """What is wrong with it, "" if nothing is."""
         if self.kind == "oracle":
             if Fraction(self.successes, self.episodes) < ORACLE_SUCCESS:
-                return f"oracle succeeds in {self.successes} of {self.episodes}; seeds {list(self.failed)} fail"
+                return (
+                    f"oracle succeeds in {self.successes} of {self.episodes}; seeds {list(self.failed)} fail"
+                )
             if self.total < self.best - BEST_MARGIN:
                 return f"oracle's mean total {self.total:.3f} is below the best possible {self.best:.3f}"
         if self.kind == "cheater" and not (self.difficulty == 0 and self.agent in HONEST_AT_ZERO):
@@ -94,7 +98,9 @@ def check(
     for env_id in env_ids:
         for level in levels:
             for name, kind, make in agents(env_id, names):
-                played = [play(market, EpisodeKey(env_id, level, seed, language), make(seed)) for seed in seeds]
+                played = [
+                    play(market, EpisodeKey(env_id, level, seed, language), make(seed)) for seed in seeds
+                ]
                 yield row(env_id, level, name, kind, played)
 
 

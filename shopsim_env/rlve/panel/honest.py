@@ -3,6 +3,7 @@
 Belongs here: the two fixed agents by which difficulty is measured. Their success must not rise with d.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -22,8 +23,9 @@ class _Weaker(Agent):
         """The oracle's turn for what this agent takes in."""
         return self._oracle.act(self._takes_in(sight))
 
+    @abstractmethod
     def _takes_in(self, sight: Sight) -> Sight:
-        raise NotImplementedError
+        """What of a sight this agent notices."""
 
 
 class Hasty(_Weaker):
@@ -34,11 +36,11 @@ class Hasty(_Weaker):
 
 
 class Forgetful(_Weaker):
-    """Asks for everything, and forgets the last of what it was told whenever that was more than two things."""
+    """Asks for everything, and forgets the second thing that it was told whenever there were more than two."""
 
     def _takes_in(self, sight: Sight) -> Sight:
-        kept = dict(list(sight.needs.items())[:-1]) if len(sight.needs) > 2 else sight.needs
-        return replace(sight, needs=kept)
+        told = list(sight.needs.items())
+        return replace(sight, needs=dict(told[:1] + told[2:]) if len(told) > 2 else sight.needs)
 
 
 HONEST: Final[Mapping[str, Callable[[str], Agent]]] = {"hasty": Hasty, "forgetful": Forgetful}

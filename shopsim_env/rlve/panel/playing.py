@@ -30,7 +30,9 @@ class Played:
     chance: Fraction
 
 
-def play(market: Market, key: EpisodeKey, agent: Agent, encode: Callable[[Mapping[str, Any]], Any] = dict) -> Played:
+def play(
+    market: Market, key: EpisodeKey, agent: Agent, encode: Callable[[Mapping[str, Any]], Any] = dict
+) -> Played:
     """Plays an episode to its end.
 
     Args:
@@ -42,9 +44,7 @@ def play(market: Market, key: EpisodeKey, agent: Agent, encode: Callable[[Mappin
     return finish(Episode(market, key), agent, encode)
 
 
-def finish(
-    episode: Episode, agent: Agent, encode: Callable[[Mapping[str, Any]], Any] = dict
-) -> Played:
+def finish(episode: Episode, agent: Agent, encode: Callable[[Mapping[str, Any]], Any] = dict) -> Played:
     """Plays the rest of an episode."""
     while not episode.done:
         episode.step(encode(agent.act(episode.sight())))

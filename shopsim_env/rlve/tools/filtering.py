@@ -24,11 +24,11 @@ _COUNTS: Final = ("rating_count_min", "rating_count_max", "ship_days_max", "ship
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """A filter that was read: category number or None, constraints, and whether it must be in stock."""
+    """A filter that was read: category number or None, constraints, and the least units in stock now."""
 
     category: int | None = None
     constraints: tuple[Constraint, ...] = ()
-    in_stock: bool = False
+    least: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -47,7 +47,7 @@ def read_filters(shelf: Shelf, filters: Filters | None) -> Picked:
         return Picked()
     category = None if filters.category is None else _category(shelf, filters.category)
     constraints = [*_bounds(filters), *_attributes(shelf, filters.attributes or {})]
-    return Picked(category, tuple(constraints), bool(filters.in_stock))
+    return Picked(category, tuple(constraints), max(int(filters.in_stock or 0), filters.stock_min or 0))
 
 
 def _bounds(filters: Filters) -> Iterator[Constraint]:

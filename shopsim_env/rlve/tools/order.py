@@ -42,6 +42,7 @@ def checkout(overlay: Overlay, args: Checkout) -> Result:
         raise RefusalError(
             f"the customer has no means of payment {args.payment_method_id!r}", code="unknown_payment_method"
         )
+    overlay.cart.check_stock()
     order = _placed(overlay)
     for line in overlay.cart.lines:
         overlay.stock.sell(line.number, line.variant, line.quantity)

@@ -52,26 +52,26 @@ def _ranked(overlay: Overlay, query: str, picked: Picked, most: int) -> list[Ite
     """Hits of a query; None when it has no word. Asks for more until stock leaves enough or none is left."""
     release, where = overlay.release, None
     if not picked.is_empty:
-        chosen = overlay.shelf.selections.selection(picked.category, picked.constraints, picked.in_stock)
+        chosen = overlay.shelf.selections.selection(picked.category, picked.constraints, picked.least > 0)
         where = chosen.product_set()
     asked = most
-    if picked.in_stock:
+    if picked.least:
         asked = int(most / (1 - min(0.9, overlay.axes.p_oos))) + _SPARE
     while True:
         result = release.search(query, asked, where=where)
         if result.status == EMPTY_QUERY:
             return None
-        hits = list(_kept(overlay, result.asins, picked.in_stock, most))
+        hits = list(_kept(overlay, result.asins, picked.least, most))
         if len(hits) == most or len(result.asins) < asked:
             return hits
         asked *= 4
 
 
-def _kept(overlay: Overlay, asins: Sequence[str], in_stock: bool, most: int) -> Iterator[Item]:
+def _kept(overlay: Overlay, asins: Sequence[str], least: int, most: int) -> Iterator[Item]:
     count = 0
     for asin in asins:
         item = overlay.shelf.item_of(asin)
-        if not in_stock or overlay.stock.in_stock(item.facts.number):
+        if not least or overlay.stock.units(item.facts.number) >= least:
             yield item
             count += 1
             if count == most:
@@ -81,8 +81,8 @@ def _kept(overlay: Overlay, asins: Sequence[str], in_stock: bool, most: int) -> 
 def _listed(overlay: Overlay, picked: Picked, most: int) -> tuple[list[Item], int]:
     """The cheapest products that meet the filter, and how many there are."""
     selections = overlay.shelf.selections
-    every = selections.selection(picked.category, picked.constraints, picked.in_stock).numbers
-    numbers = overlay.stock.remaining(every) if picked.in_stock else every
+    every = selections.selection(picked.category, picked.constraints, picked.least > 0).numbers
+    numbers = overlay.stock.remaining(every, picked.least) if picked.least else every
     return [overlay.shelf.item(number) for number in numbers[:most]], len(numbers)
 
 
@@ -125,10 +125,11 @@ def _rival(overlay: Overlay, draws: Draws, hit: Item, picked: Picked, places: di
     selections = overlay.shelf.selections
     if not selections.is_small(hit.facts.category):
         return None
-    numbers = selections.selection(hit.facts.category, picked.constraints, picked.in_stock).numbers
+    numbers = selections.selection(hit.facts.category, picked.constraints, picked.least > 0).numbers
     place = places[hit.facts.number]
     for _ in range(_TRIES):
         number = draws.pick(numbers)
-        if places.get(number, place + 1) > place and (not picked.in_stock or overlay.stock.in_stock(number)):
+        is_later = places.get(number, place + 1) > place
+        if is_later and (not picked.least or overlay.stock.units(number) >= picked.least):
             return number
     return None

@@ -80,11 +80,16 @@ def test_nothing_to_choose_from_is_said(wrong: object) -> None:
 
 
 def test_same_draws_whatever_the_hash_seed() -> None:
-    program = "from shopsim_env.rlve.draws import Draws; d = Draws('a', 1); print([d.below(99) for _ in range(9)])"
+    program = (
+        "from shopsim_env.rlve.draws import Draws; d = Draws('a', 1); print([d.below(99) for _ in range(9)])"
+    )
     found = {
         subprocess.run(
-            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("0", "1")
     }

@@ -22,7 +22,14 @@ def test_concentration_of_the_published_cases(topics: list[str], expected: tuple
 
 @pytest.mark.parametrize(
     ("price", "low", "high", "expected"),
-    [(50, 0, 100, 0.5), (10, 10, 10, 1.0), (11, 10, 10, 0.0), (0, 10, 20, 1.0), (30, 10, 20, 0.0), (None, 1, 2, 0.0)],
+    [
+        (50, 0, 100, 0.5),
+        (10, 10, 10, 1.0),
+        (11, 10, 10, 0.0),
+        (0, 10, 20, 1.0),
+        (30, 10, 20, 0.0),
+        (None, 1, 2, 0.0),
+    ],
 )
 def test_worth_of_a_price(price: int | None, low: int, high: int, expected: float) -> None:
     assert price_worth(price, low, high) == expected

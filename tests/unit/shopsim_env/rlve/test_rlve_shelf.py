@@ -1,4 +1,4 @@
-"""The shelf: cards, categories by name; selections against a plain scan, through pools and through the indexes."""
+"""The shelf: cards, categories by name; selections against a plain scan, by pools and by indexes."""
 
 from itertools import product
 
@@ -32,7 +32,9 @@ def test_a_card_without_what_the_episode_decides(shelf: Shelf) -> None:
     assert shelf.item(SIZE).card["price"] is None
 
 
-@pytest.mark.parametrize(("hundredths", "number"), [(12950, 129.5), (300, 3), (599, 5.99), (0, 0), (None, None)])
+@pytest.mark.parametrize(
+    ("hundredths", "number"), [(12950, 129.5), (300, 3), (599, 5.99), (0, 0), (None, None)]
+)
 def test_units(hundredths: int | None, number: float | None) -> None:
     assert units(hundredths) == number
     assert isinstance(units(300), int)
@@ -46,7 +48,9 @@ def test_categories_by_path_and_by_last_level(shelf: Shelf) -> None:
     assert shelf.categories_named("家电") == []
 
 
-def plain(shelf: Shelf, category: int | None, constraints: tuple[Constraint, ...], in_stock: bool) -> list[int]:
+def plain(
+    shelf: Shelf, category: int | None, constraints: tuple[Constraint, ...], in_stock: bool
+) -> list[int]:
     first = shelf.world.category(category or 1)
     facts = [shelf.item(number).facts for number in range(1, SIZE + 1)]
     fitting = [
@@ -60,7 +64,9 @@ def plain(shelf: Shelf, category: int | None, constraints: tuple[Constraint, ...
 
 
 @pytest.mark.parametrize("largest", [0, 50_000])
-def test_selections_are_what_a_scan_finds(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
+def test_selections_are_what_a_scan_finds(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
     monkeypatch.setattr(module, "LARGEST_POOL", largest)
     selections = Selections(shelf.world, Pools(shelf.world))
     leaf = shelf.categories_named("头戴")[0]

@@ -27,7 +27,7 @@ def test_ids_are_of_one_episode_and_do_not_depend_on_order() -> None:
 
 def test_two_products_never_share_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
     # A code that does not tell products apart, but attempts.
-    monkeypatch.setattr(Draws, "code", lambda self, *path: len(path) << 60)
+    monkeypatch.setattr(Draws, "code", lambda _draws, *path: len(path) << 60)
     ids = OpaqueIds(Draws("a"))
     assert ids.product_id(1) != ids.product_id(2)
 

@@ -17,7 +17,9 @@ ACCOUNT = Account("addr_1", "pay_1")
 
 
 def book(shelf: Shelf, seed: int, count: int = 4, **more: Any) -> OrderBook:
-    return order_book(shelf, more.pop("numbers", PRICED), Draws("b", seed), TODAY, count, account=ACCOUNT, **more)
+    return order_book(
+        shelf, more.pop("numbers", PRICED), Draws("b", seed), TODAY, count, account=ACCOUNT, **more
+    )
 
 
 def check(order: Order) -> None:
@@ -52,7 +54,10 @@ def test_books_are_plausible_and_have_the_lines_asked_for(shelf: Shelf) -> None:
             assert 1 <= len(order.lines) <= 5
             for place, line in enumerate(order.lines, 1):
                 assert line.id == f"{order.id}_line_{place:02d}"
-                assert (line.title, line.unit_price) == (shelf.item(line.number).title, 900 + 100 * line.number)
+                assert (line.title, line.unit_price) == (
+                    shelf.item(line.number).title,
+                    900 + 100 * line.number,
+                )
                 assert 1 <= line.quantity <= 3
     assert statuses == set(STATUSES)
 
@@ -71,6 +76,14 @@ def test_planned_orders_are_there(shelf: Shelf) -> None:
     assert (moving.status, moving.date) == ("IN_TRANSIT", date(2026, 3, 29))
     assert found.line(delivered.id, delivered.lines[0].id) == delivered.lines[0]
     assert found.line("ord_009", "x") is None
+
+
+def test_a_planned_order_may_hold_a_given_product(shelf: Shelf) -> None:
+    found = book(shelf, 2, count=3, numbers=range(10, 40), plans=[Plan("DELIVERED", 20, 5)])
+    planned = found.order(found.planned[0])
+    assert planned is not None
+    assert [line.number for line in planned.lines].count(5) == 1
+    assert sum(line.number == 5 for order in found.orders for line in order.lines) == 1
 
 
 def test_few_products_are_enough_or_refused(shelf: Shelf) -> None:

@@ -13,7 +13,9 @@ HELD = [number for number in range(1, SIZE + 1) if number % 10 != 0]
 
 def test_without_stock_outs_the_world_decides(shelf: Shelf) -> None:
     stock = episode(shelf, p_oos=0).stock
-    assert [number for number in range(1, SIZE + 1) if not stock.in_stock(number)] == list(range(10, SIZE + 1, 10))
+    assert [number for number in range(1, SIZE + 1) if not stock.in_stock(number)] == list(
+        range(10, SIZE + 1, 10)
+    )
     assert {stock.units(number) for number in HELD} == {5}
 
 
@@ -39,6 +41,8 @@ def test_generators_set_units(shelf: Shelf) -> None:
     stock.force(2, 0)
     assert (stock.units(1), stock.units(2)) == (3, 0)
     assert stock.remaining([1, 2, 3]) == [1]
+    assert stock.remaining([1, 2, 3], 4) == []
+    assert [stock.remains(number) for number in (1, 2, 3)] == [True, False, False]
     for number, units in ((1, -1), (10, 1)):
         with pytest.raises(UsageError) as caught:
             stock.force(number, units)

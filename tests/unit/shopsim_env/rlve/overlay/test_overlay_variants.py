@@ -1,14 +1,20 @@
 """Variants: three, of the category's first family, with the product's own value as the target."""
 
+from dataclasses import replace
+
 import pytest
 
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.fact_model import Attribute
 from shopsim_env.rlve.overlay import Variant, synthesize
+from shopsim_env.rlve.overlay.variants import Variants
 from shopsim_env.rlve.shelf import Shelf
 
 
-def made(shelf: Shelf, number: int, *seed: int, families: tuple[str, ...] = ()) -> tuple[tuple[Variant, ...], int]:
+def made(
+    shelf: Shelf, number: int, *seed: int, families: tuple[str, ...] = ()
+) -> tuple[tuple[Variant, ...], int]:
     facts = shelf.item(number).facts
     chosen = families or shelf.world.category(facts.category).families
     return synthesize(facts, chosen, Draws("variants", *seed), shelf.world)
@@ -58,3 +64,30 @@ def test_no_family_no_variants(shelf: Shelf) -> None:
     with pytest.raises(UsageError) as caught:
         synthesize(shelf.item(1).facts, (), Draws("v"), shelf.world)
     assert caught.value.code == "no_variants"
+
+
+def test_a_product_that_names_nearly_all_values_has_distractors_among_its_own(shelf: Shelf) -> None:
+    family = shelf.world.families["color"]
+    every = tuple(Attribute("color", item.name, item.value, "option") for item in family.pool)
+    facts = replace(shelf.item(1).facts, attributes=every)
+    variants, target = synthesize(facts, ["color"], Draws("v"), shelf.world)
+    assert len({item.value for item in variants}) == 3
+    assert 0 <= target <= 2
+
+
+def test_planned_variants_are_made_once_and_when_asked_for() -> None:
+    asked: list[int] = []
+    made = (Variant("v", "color", 1, "black", 900, 1),)
+
+    def make() -> tuple[Variant, ...]:
+        asked.append(1)
+        return made
+
+    variants = Variants()
+    variants.plan(7, make)
+    assert not asked
+    assert (variants[7], variants.get(7), 7 in variants) == (made, made, True)
+    assert asked == [1]
+    assert (variants.get(8), 8 in variants) == ((), False)
+    with pytest.raises(KeyError):
+        variants[8]
