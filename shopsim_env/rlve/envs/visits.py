@@ -198,7 +198,10 @@ def said_of(
         draws: Draws of the goal.
         slack: Largest share by which a bound is wider than the product's value.
     """
-    for kind in draws.shuffled([*_BOUNDS, "brand", *families]):
+    kinds = [*_BOUNDS, "brand", *families]
+    while kinds:
+        # One after the other: two or three of them are asked for.
+        kind = kinds.pop(draws.below(len(kinds)))
         if kind in BOUNDS:
             bound = _bound(good, kind, draws, slack)
             if bound > 0:

@@ -55,9 +55,9 @@ class Stock:
         return self.units(number) > 0
 
     def remains(self, number: int) -> bool:
-        """As `in_stock`, for a product of which the world has some; nothing is read."""
+        """Like `in_stock`, for a product that is in stock in the world: reads no facts."""
         if number in self._forced or number in self._sold:
-            return self.units(number) > 0
+            return self.in_stock(number)
         return not self._is_out(number)
 
     def remaining(self, numbers: Iterable[int], least: int = 1) -> list[int]:

@@ -3,17 +3,19 @@
 Belongs here: playing the panel over environments, levels and seeds, and the verdicts. Printing is the command's.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from shopsim_env.intervals import wilson
 from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.rlve.episode import EpisodeKey
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.oracles import oracle
 from shopsim_env.rlve.oracles.base import Agent
+from shopsim_env.rlve.oracles.journey import JourneyOracle
 from shopsim_env.rlve.panel.cheaters import CHEATERS
 from shopsim_env.rlve.panel.honest import HONEST
 from shopsim_env.rlve.panel.playing import Played, play
@@ -73,16 +75,21 @@ class Row:
         return ""
 
 
-def agents(env_id: str, names: Iterable[str] | None = None) -> list[tuple[str, str, Callable[[int], Agent]]]:
-    """(name, kind, maker by seed) of the panel, all or those named."""
-    panel: list[tuple[str, str, Callable[[int], Agent]]] = [(ORACLE, "oracle", lambda _: oracle(env_id))]
-    panel += [
-        (name, "cheater", lambda seed, make=make, name=name: make(Draws("cheater", name, seed)))  # type: ignore[misc]
-        for name, make in CHEATERS.items()
-    ]
-    panel += [(name, "honest", lambda _, make=make: make(env_id)) for name, make in HONEST.items()]  # type: ignore[misc]
-    wanted = None if names is None else set(names)
-    return [item for item in panel if wanted is None or item[0] in wanted]
+def agent(env_id: str, name: str, seed: int) -> Agent:
+    """A fresh agent of the panel for one episode; cheaters play each part of a journey by itself."""
+    draws = Draws("panel", name, seed)
+    if name in HONEST:
+        return HONEST[name](env_id, draws)
+    if name in CHEATERS:
+        make = CHEATERS[name]
+        parts = {part: lambda: make(draws) for part in ENVIRONMENTS}
+        return JourneyOracle(parts) if env_id == "JOURNEY" else make(draws)
+    return oracle(env_id)
+
+
+def kind(name: str) -> str:
+    """`oracle`, `cheater` or `honest`."""
+    return "cheater" if name in CHEATERS else "honest" if name in HONEST else ORACLE
 
 
 def check(
@@ -92,26 +99,27 @@ def check(
     seeds: Sequence[int],
     *,
     language: str = "zh",
-    names: Iterable[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> Iterator[Row]:
     """Plays the panel; one row per environment, level and agent."""
     for env_id in env_ids:
         for level in levels:
-            for name, kind, make in agents(env_id, names):
+            for name in names or PANEL:
                 played = [
-                    play(market, EpisodeKey(env_id, level, seed, language), make(seed)) for seed in seeds
+                    play(market, EpisodeKey(env_id, level, seed, language), agent(env_id, name, seed))
+                    for seed in seeds
                 ]
-                yield row(env_id, level, name, kind, played)
+                yield row(env_id, level, name, kind(name), played)
 
 
-def row(env_id: str, level: int, name: str, kind: str, played: Sequence[Played]) -> Row:
+def row(env_id: str, level: int, name: str, of_kind: str, played: Sequence[Played]) -> Row:
     """The row of these episodes."""
     count = len(played)
     return Row(
         env_id=env_id,
         difficulty=level,
         agent=name,
-        kind=kind,
+        kind=of_kind,
         episodes=count,
         successes=sum(one.success for one in played),
         total=sum(one.total for one in played) / count,

@@ -8,16 +8,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.oracles import oracle
 from shopsim_env.rlve.oracles.base import Agent
 from shopsim_env.rlve.sight import Sight
 
+_MISSED: Final = 0.15
 
 class _Weaker(Agent):
-    """Plays as the oracle would who saw less."""
+    """Plays as the oracle would who saw less.
 
-    def __init__(self, env_id: str) -> None:
+    Args:
+        env_id: Environment.
+        draws: For those that are weaker by chance.
+    """
+
+    def __init__(self, env_id: str, draws: Draws) -> None:
         self._oracle = oracle(env_id)
+        self._draws = draws
 
     def act(self, sight: Sight) -> dict[str, Any]:
         """The oracle's turn for what this agent takes in."""
@@ -36,11 +44,11 @@ class Hasty(_Weaker):
 
 
 class Forgetful(_Weaker):
-    """Asks for everything, and forgets the second thing that it was told whenever there were more than two."""
+    """Asks for everything, and misses each thing that it is told with the same chance."""
 
     def _takes_in(self, sight: Sight) -> Sight:
-        told = list(sight.needs.items())
-        return replace(sight, needs=dict(told[:1] + told[2:]) if len(told) > 2 else sight.needs)
+        noticed = {id_: data for id_, data in sight.needs.items() if not self._draws.fork(id_).chance(_MISSED)}
+        return replace(sight, needs=noticed)
 
 
-HONEST: Final[Mapping[str, Callable[[str], Agent]]] = {"hasty": Hasty, "forgetful": Forgetful}
+HONEST: Final[Mapping[str, Callable[[str, Draws], Agent]]] = {"hasty": Hasty, "forgetful": Forgetful}
