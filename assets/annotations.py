@@ -174,21 +174,13 @@ def annotation_drift(workspace: WorkspaceResource) -> dg.MaterializeResult:
     work = workspace.open()
 
     def write(path: Path) -> Facts:
-        drift = find_drift(audit_records(work), _last_release(work))
+        before = work.released(layout.ANNOTATIONS_EXPORT)
+        drift = find_drift(audit_records(work), None if before is None else list(read_json(before)))
         PublishedJson.of(drift).write(path)
         return _drift_facts(drift)
 
     parents = ("price_annotations", *_UPSTREAM)
-    # The last release is no input that the workspace hands out.
-    return materialize(
-        work, "annotation_drift", "annotation_drift.json", DRIFT, write, parents=parents, volatile=True
-    )
-
-
-def _last_release(work: Workspace) -> list[dict[str, Any]] | None:
-    """Annotations of the release that `current` points to, None before the first one."""
-    path = work.releases / "current" / layout.ANNOTATIONS_EXPORT
-    return list(read_json(path)) if path.is_file() else None
+    return materialize(work, "annotation_drift", "annotation_drift.json", DRIFT, write, parents=parents)
 
 
 def _drift_facts(drift: dict[str, Any]) -> Facts:
