@@ -10,6 +10,7 @@ from rich.table import Table
 from pipelines.build import BuildReport
 from pipelines.resources.paths import ROOT
 from pipelines.stages.published_figures import OK, PACKING, Figure
+from shopsim_env.commands.output import program
 
 _WIDTH = 20
 _MODES = {"instruction_simple": "simple", "instruction": "full"}
@@ -38,7 +39,7 @@ def build_lines(report: BuildReport) -> Iterator[str]:
     elif report.ok:
         yield f"release {report.release_id}"
         yield f"        {_shown(report.release)}"
-        yield f"play it: shopsim play --release {_shown(report.release)}"
+        yield f"play it: {program()} play --release {_shown(report.release)}"
     else:
         yield "no release was published:"
         yield from (f"  {problem}" for problem in report.problems)
