@@ -56,7 +56,7 @@ wheel: $(VENV)/.ready ## build the wheel and play an episode from it in an empty
 	@$(BIN)/python tests/runtime/wheel_smoke.py
 
 unit: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## pytest with coverage
-	@$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 ui: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## Dagster UI on http://127.0.0.1:3000 (PORT=... to change)
 	@exec $(BIN)/dg dev -h 127.0.0.1 -p $(PORT)

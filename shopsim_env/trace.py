@@ -9,10 +9,10 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from shopsim_env.canonical import compact_json
 from shopsim_env.errors import TraceError
@@ -198,21 +198,32 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
+class Line(Protocol):
+    """A record that a trace file can hold."""
+
+    def line(self) -> bytes:
+        """Canonical JSON and a newline; an object whose first key is `actions`."""
+
+
 class TraceWriter:
     """Appends records; each is on the disk (`fsync`) when `append` returns. One writer a file at a time.
 
     A last line that a stopped writer left unfinished is cut off at opening; `dropped` counts its bytes.
 
+    Args:
+        path: The file; it is made when missing.
+        read: Reads a line of the kind that this file holds, `read_record` for the Shop.
+
     Raises:
         TraceError: the file holds something else than traces (code `not_a_trace`); it is left alone.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, read: Callable[[bytes], object] = read_record) -> None:
         self.path = Path(path)
-        self.dropped = _mend(self.path)
+        self.dropped = _mend(self.path, read)
         self._descriptor: int | None = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
-    def append(self, record: TraceRecord) -> None:
+    def append(self, record: Line) -> None:
         """Writes one record.
 
         Raises:
@@ -238,14 +249,14 @@ class TraceWriter:
         self.close()
 
 
-def _mend(path: Path) -> int:
+def _mend(path: Path, read: Callable[[bytes], object]) -> int:
     """Makes an existing file end with a whole line; returns the number of bytes that were cut off."""
     if not path.exists() or path.stat().st_size == 0:
         return 0
     with path.open("rb") as stream:
         first = stream.readline()
         if first.endswith(b"\n") or _is_whole(first):
-            _refuse_foreign(first, path)
+            _refuse_foreign(first, path, read)
         elif not first.startswith(b'{"actions":'):
             raise TraceError(f"{path}: expected traces, found {first[:40]!r}", code="not_a_trace")
     return cut_torn_line(path)
@@ -265,9 +276,9 @@ def cut_torn_line(path: Path) -> int:
         return len(tail)
 
 
-def _refuse_foreign(line: bytes, path: Path) -> None:
+def _refuse_foreign(line: bytes, path: Path, read: Callable[[bytes], object]) -> None:
     try:
-        read_record(line)
+        read(line)
     except TraceError as error:
         raise TraceError(f"{path}: expected a file of traces; {error}", code="not_a_trace") from error
 

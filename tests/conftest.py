@@ -1,15 +1,30 @@
 """Fixtures that every kind of test may use."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from builds import build, write_records
 from hypothesis import settings
 from places import SHARED_DATA
+from rlve_shop import close_shelf, open_shelf
+
+from shopsim_env.rlve.shelf import Shelf
 
 # The same examples everywhere, and no deadline: a loaded machine must not fail a property.
 settings.register_profile("project", derandomize=True, deadline=None, database=None)
 settings.load_profile("project")
+
+
+# Files that take minutes on one worker. They begin first, or the others wait for them at the end.
+LONGEST = ("test_like_published.py", "test_server_chaos.py", "test_browser.py", "test_audit_truth.py")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Longest files first (with `--no-loadscope-reorder`, which keeps this order for the workers)."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(LONGEST)))
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +50,11 @@ def small_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = build(folder, raw=write_records(folder / "raw.json.gz"))
     assert report.ok, report.problems
     return Path(report.release)
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    """The shop of `rlve_shop`, on which tools act. Episodes change nothing in it."""
+    opened = open_shelf(tmp_path_factory.mktemp("shop"))
+    yield opened
+    close_shelf(opened)

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from shopsim_env.dialogue.harmless import COMMON, KIND_WORDS, made_of, topic_words
+from shopsim_env.dialogue.harmless import SHOP, Vocabulary, made_of
 from shopsim_env.dialogue.ledger import Fact, bounded, mentions, plain
-from shopsim_env.dialogue.topics import BY_NAME, topics_asked
 from shopsim_env.tasks.budget import parse_budget
 
 PROBLEMS = (
@@ -45,13 +44,14 @@ class Draft:
     topics: tuple[str, ...] = ()
 
 
-def wording_problem(text: str, draft: Draft) -> str:
+def wording_problem(text: str, draft: Draft, vocabulary: Vocabulary = SHOP) -> str:
     """Why `text` does not tell exactly the draft's facts: one of `PROBLEMS`, or "".
 
     Every told value must occur verbatim and not negated, beside its own label if it has one there; no hidden
     value or part of one may, no further digit, amount or topic. What is left must be made of harmless words:
     those of our templates for the kind of fact in the clause, names of its topics, connectives and
-    politeness. A told budget must read as the same ceiling.
+    politeness. A told budget must read as the same ceiling. `vocabulary` has the words and topics: the
+    Shop's, unless another customer speaks.
     """
     found = plain(text)
     if not found:
@@ -64,7 +64,11 @@ def wording_problem(text: str, draft: Draft) -> str:
     if any(_NEGATION.search(found[: found.index(value)]) for value in values):
         return "negated_fact"
     rest = _without(found, [*values, *(plain(fact.label) for fact in draft.told)])
-    return _added(rest, draft) or _strange_words(found, draft) or _changed_budget(text, draft)
+    return (
+        _added(rest, draft, vocabulary)
+        or _strange_words(found, draft, vocabulary)
+        or _changed_budget(text, draft, vocabulary)
+    )
 
 
 def _without(text: str, values: Iterable[str]) -> str:
@@ -73,25 +77,21 @@ def _without(text: str, values: Iterable[str]) -> str:
     return text
 
 
-def _added(rest: str, draft: Draft) -> str:
+def _added(rest: str, draft: Draft, vocabulary: Vocabulary) -> str:
     hidden = (name for fact in draft.hidden for name in (fact.value, *fact.names))
     if any(mentions(rest, plain(name)) for name in hidden):
         return "undisclosed_fact"
     if _AMOUNT.search(rest):
         return "added_digits"
     allowed = set(draft.topics).union(*(fact.topics for fact in draft.told))
-    return "added_topic" if set(topics_asked(rest)) - allowed - _HARMLESS else ""
+    return "added_topic" if set(vocabulary.asked(rest)) - allowed - vocabulary.neutral else ""
 
 
-# Words of these topics (商品种类, 规格, 特点) name no requirement by themselves.
-_HARMLESS = {name for name in BY_NAME if name in ("category", "options", "features")}
-
-
-def _strange_words(found: str, draft: Draft) -> str:
+def _strange_words(found: str, draft: Draft, vocabulary: Vocabulary) -> str:
     if _MARK.search(found):
         return "added_words"
     clauses = _CLAUSES.split(_QUOTES.sub("", _marked(found, draft.told)))
-    return "" if all(_is_harmless(clause, draft) for clause in clauses) else "added_words"
+    return "" if all(_is_harmless(clause, draft, vocabulary) for clause in clauses) else "added_words"
 
 
 def _marked(found: str, told: Sequence[Fact]) -> str:
@@ -103,27 +103,27 @@ def _marked(found: str, told: Sequence[Fact]) -> str:
     return found
 
 
-def _is_harmless(clause: str, draft: Draft) -> bool:
+def _is_harmless(clause: str, draft: Draft, vocabulary: Vocabulary) -> bool:
     """Whether a clause says nothing besides the told facts in it."""
     marks = [ord(mark) for mark in _MARK.findall(clause)]
     told = [draft.told[mark - _VALUE] for mark in marks if mark < _LABEL]
     named = [draft.told[mark - _LABEL] for mark in marks if mark >= _LABEL]
     if any(fact.label != label.label for label in named for fact in told) or (named and not told):
         return False
-    words = COMMON
+    words = vocabulary.common
     if told:
         kinds = {fact.kind for fact in told}
         if len(kinds) == 1:  # 以内 beside a size would change it
-            words = words | KIND_WORDS.get(kinds.pop(), frozenset())
-        words = words | topic_words(frozenset.intersection(*(fact.topics for fact in told)))
+            words = words | vocabulary.kinds.get(kinds.pop(), frozenset())
+        words = words | vocabulary.named(frozenset.intersection(*(fact.topics for fact in told)))
     elif len(draft.told) == 1:
-        words = words | topic_words(draft.told[0].topics | frozenset(draft.topics))
+        words = words | vocabulary.named(draft.told[0].topics | frozenset(draft.topics))
     return all(made_of(piece, words) for piece in _MARK.split(clause))
 
 
-def _changed_budget(text: str, draft: Draft) -> str:
+def _changed_budget(text: str, draft: Draft, vocabulary: Vocabulary) -> str:
     """A told ceiling must still be one: 40元起 and 40元左右 are not 不超过40元."""
-    if all(fact.kind != "budget" for fact in draft.told):
+    if "budget" not in vocabulary.kinds or all(fact.kind != "budget" for fact in draft.told):
         return ""
     before, after = parse_budget(draft.text), parse_budget(text)
     same = (before.kind, before.upper) == (after.kind, after.upper)

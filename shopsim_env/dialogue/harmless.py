@@ -1,14 +1,16 @@
 """Words that a reworded sentence may hold beside its facts: they require nothing by themselves.
 
-Belongs here: the closed lists. Most words are those of our own templates, by kind of fact; the rest are
-connectives, particles and politeness. No word weakens (也行, 随便), negates, compares or asks.
+Belongs here: the closed lists of the Shop's customer, and the form in which other customers bring theirs.
+Most words are those of our own templates, by kind of fact; the rest are connectives, particles and
+politeness. No word weakens (也行, 随便), negates, compares or asks.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from shopsim_env.dialogue.templates import WORDINGS
-from shopsim_env.dialogue.topics import BY_NAME
+from shopsim_env.dialogue.topics import BY_NAME, topics_asked
 
 _CONNECTIVES = """
 我 我们 我的 我想 我要 我想要 我希望 想 想要 想买 要 要买 希望 需要 最好 最好是 买 选 选择 是 就是 就要 就想要
@@ -54,11 +56,52 @@ def topic_words(topics: Iterable[str]) -> frozenset[str]:
 
 
 def made_of(text: str, words: frozenset[str]) -> bool:
-    """Whether `text` is nothing but words of the list, one after the other; the empty text is."""
+    """Whether `text` is nothing but words of the list, one after the other; the empty text is.
+
+    A word of Latin letters is a whole one: `theme` is not made of `the` and `me`.
+    """
     longest = max(map(len, words), default=0)
     reached = {0}
     for start in range(len(text)):
         if start in reached:
             ends = range(start + 1, min(start + longest, len(text)) + 1)
-            reached.update(end for end in ends if text[start:end] in words)
+            reached.update(end for end in ends if text[start:end] in words and not _cuts(text, end))
     return len(text) in reached
+
+
+def _cuts(text: str, at: int) -> bool:
+    """Whether a place is within a Latin word."""
+    return bool(_WITHIN.match(text[at - 1 : at + 1]))
+
+
+_WITHIN = re.compile("[a-z]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a customer's reworded sentences may hold besides told values.
+
+    Attributes:
+        common: Words that may stand in every clause.
+        kinds: Words that may stand in a clause whose facts are all of one kind.
+        named: Names of topics as an answer may use them.
+        asked: Topics that a text names; only those of told facts may be.
+        neutral: Topics whose words name no requirement.
+    """
+
+    common: frozenset[str]
+    kinds: Mapping[str, frozenset[str]]
+    named: Callable[[Iterable[str]], frozenset[str]]
+    asked: Callable[[str], Iterable[str]]
+    neutral: frozenset[str] = frozenset()
+
+
+# Words of 商品种类, 规格 and 特点 name no requirement by themselves.
+SHOP = Vocabulary(
+    COMMON,
+    KIND_WORDS,
+    topic_words,
+    topics_asked,
+    frozenset({"category", "options", "features"}.intersection(BY_NAME)),
+)
+"""The vocabulary of the Shop's customer."""

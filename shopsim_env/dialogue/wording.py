@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.dialogue.check import Draft, wording_problem
+from shopsim_env.dialogue.harmless import SHOP, Vocabulary
 from shopsim_env.errors import UsageError
 from shopsim_env.shop.display import one_line
 
@@ -19,6 +20,31 @@ _SYSTEM = (
     "你是网购的顾客，用口语改写下面的句子。必须逐字保留“原文”列出的每个词，不得增加、删除或否定任何要求，"
     "不得出现新的数字、颜色、规格或商品名。只输出改写后的一句话。"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """What a model is told to do, and what its text may hold.
+
+    Attributes:
+        version: Changes with any of the others; part of every record.
+        system: The instruction.
+        sentence: What the draft's text is called in the request.
+        verbatim: What the list of told values is called there.
+        stop: What ends a sentence that has no end.
+        vocabulary: Words that the check allows.
+    """
+
+    version: str
+    system: str
+    sentence: str
+    verbatim: str
+    stop: str
+    vocabulary: Vocabulary
+
+
+SHOP_MANNER = Manner(WORDING_VERSION, _SYSTEM, "句子", "原文", "。", SHOP)
+"""How the Shop's customer is reworded."""
 
 
 class ChatModel(Protocol):
@@ -70,12 +96,14 @@ class ModelWording:
     Args:
         model: The model; None replays `records` alone.
         records: Earlier answers as `records` gave them; a recorded request is never sent again.
+        manner: Instruction and allowed words: the Shop's unless given.
 
     Environments may share one, also between threads.
     """
 
     model: ChatModel | None = None
     records: Iterable[Mapping[str, Any]] = ()
+    manner: Manner = SHOP_MANNER
     _known: dict[str, dict[str, str]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,14 +122,15 @@ class ModelWording:
             SimulatorError: the endpoint failed.
             UsageError: no model, and the request is not recorded (code `wording_not_recorded`).
         """
-        messages = _messages(draft)
-        request = sha256_text(compact_json([WORDING_VERSION, messages]))
+        messages = _messages(draft, self.manner)
+        request = sha256_text(compact_json([self.manner.version, messages]))
         raw = self._raw(request, messages)
         text = one_line(raw)
-        problem = wording_problem(text, draft)
+        problem = wording_problem(text, draft, self.manner.vocabulary)
         if problem:
             return Worded(draft.text, "template", problem, raw, request)
-        return Worded(text if text[-1] in "。！!" else text + "。", "model", "", raw, request)
+        ended = text[-1] in ("。", "！", "!", self.manner.stop)
+        return Worded(text if ended else text + self.manner.stop, "model", "", raw, request)
 
     def _raw(self, request: str, messages: list[dict[str, str]]) -> str:
         row = self._known.get(request)
@@ -113,12 +142,14 @@ class ModelWording:
                     code="wording_not_recorded",
                 )
             raw = self.model.complete(messages)
-            row = {"request": request, "version": WORDING_VERSION, "model": self.model.name, "raw": raw}
+            row = {"request": request, "version": self.manner.version, "model": self.model.name, "raw": raw}
             # Two environments may ask at once: the first answer stays, so that one request has one text.
             row = self._known.setdefault(request, row)
         return row["raw"]
 
 
-def _messages(draft: Draft) -> list[dict[str, str]]:
-    content = compact_json({"句子": draft.text, "原文": [fact.value for fact in draft.told]})
-    return [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": content}]
+def _messages(draft: Draft, manner: Manner) -> list[dict[str, str]]:
+    content = compact_json(
+        {manner.sentence: draft.text, manner.verbatim: [fact.value for fact in draft.told]}
+    )
+    return [{"role": "system", "content": manner.system}, {"role": "user", "content": content}]

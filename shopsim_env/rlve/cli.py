@@ -5,6 +5,7 @@ from typing import Any
 from shopsim_env.rlve.difficulty_command import add_difficulty
 from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.rlve.schedule_command import add_schedule
+from shopsim_env.rlve.selfcheck_command import add_selfcheck
 
 
 def register(subparsers: Any) -> None:
@@ -13,3 +14,4 @@ def register(subparsers: Any) -> None:
     commands = parser.add_subparsers(dest="rlve_command", metavar="COMMAND", required=True)
     add_difficulty(commands)
     add_schedule(commands, tuple(ENVIRONMENTS))
+    add_selfcheck(commands)

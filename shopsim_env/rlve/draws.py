@@ -7,6 +7,7 @@ Python's `random`, whose sequences may change between versions. What is drawn fo
 from collections.abc import Sequence
 from hashlib import blake2b
 from math import log
+from struct import Struct
 from typing import TypeVar
 
 from shopsim_env.errors import UsageError
@@ -14,7 +15,7 @@ from shopsim_env.errors import UsageError
 _Item = TypeVar("_Item")
 _BITS = 64
 _WHOLE = 1 << _BITS
-_PER_BLOCK = 8
+_BLOCK = Struct(">8Q")
 
 
 class Draws:
@@ -53,7 +54,9 @@ class Draws:
             UsageError: `count` below 1 (code `empty_draw`).
         """
         if count < 1:
-            raise UsageError(f"draw: expected at least one thing to choose from, found {count}", code="empty_draw")
+            raise UsageError(
+                f"draw: expected at least one thing to choose from, found {count}", code="empty_draw"
+            )
         return self._next() * count >> _BITS
 
     def between(self, low: int, high: int) -> int:
@@ -86,27 +89,27 @@ class Draws:
             rest[place], rest[other] = rest[other], rest[place]
         return rest[:count]
 
-    def shares(self, weights: Sequence[int]) -> list[int]:
-        """Thousandths that sum to 1,000, drawn from the Dirichlet distribution of these whole parameters.
+    def shares(self, weights: Sequence[int], whole: int = 100) -> list[int]:
+        """Integers that sum to `whole`, drawn from the Dirichlet distribution of these whole parameters.
 
-        Whole thousandths, so that the last bit of a machine's logarithm decides nothing.
+        Integers, so that the last bit of a machine's logarithm decides nothing.
         """
         parts = [-sum(log((self._next() + 1) / _WHOLE) for _ in range(weight)) for weight in weights]
         total = sum(parts)
-        found = [int(1000 * part / total) for part in parts]
+        found = [int(whole * part / total) for part in parts]
         # What rounding down left over goes to the largest share.
-        found[max(range(len(found)), key=found.__getitem__)] += 1000 - sum(found)
+        found[max(range(len(found)), key=found.__getitem__)] += whole - sum(found)
         return found
 
     def _next(self) -> int:
         if not self._block:
             digest = blake2b(self._count.to_bytes(8, "big"), key=self._key).digest()
             self._count += 1
-            self._block = [int.from_bytes(digest[at : at + 8], "big") for at in range(0, 8 * _PER_BLOCK, 8)]
+            self._block = list(_BLOCK.unpack(digest))
         return self._block.pop()
 
 
 def _digest(key: bytes, path: Sequence[str | int]) -> bytes:
     # Length first: ("ab", "c") and ("a", "bc") are different paths; 1 and "1" are the same.
-    text = "".join(f"{len(part)}:{part}" for part in map(str, path))
+    text = "".join([f"{len(part)}:{part}" for part in map(str, path)])
     return blake2b(text.encode("utf-8", "surrogatepass"), key=key).digest()

@@ -5,6 +5,7 @@ Values only. Reading them is in `facts`, asking for products in `wishes`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.schema import NUMBER, number_name
@@ -49,6 +50,19 @@ class Facts:
     def values(self, family: str) -> tuple[int, ...]:
         """Values of one family, ascending."""
         return tuple(item.value for item in self.attributes if item.family == family)
+
+
+class Good(NamedTuple):
+    """The facts of a product that bounds are about; units as in `Facts`."""
+
+    number: int
+    price_low: int | None
+    rating: int
+    rating_count: int
+    ship_days: int
+    stock: int
+    brand: str | None
+    category: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import ReleaseError, UsageError
 from shopsim_env.release import layout
 from shopsim_env.release.opening import Release
-from shopsim_env.rlve.fact_model import Attribute, Category, Facts, Family, Value
+from shopsim_env.rlve.fact_model import Attribute, Category, Facts, Family, Good, Value
 from shopsim_env.rlve.schema import CATEGORY_SEPARATOR, world_manifest
 from shopsim_env.rlve.wishes import Query, Wishes, query
 from shopsim_env.sqlite import ReadOnlyDatabase
@@ -39,6 +39,7 @@ class World:
     def __init__(self, path: Path) -> None:
         self._database = ReadOnlyDatabase(path)
         self._kept: BoundedCache[str, Facts] = BoundedCache(KEPT_FACTS)
+        self._categories: BoundedCache[int, Category] = BoundedCache(KEPT_FACTS)
         try:
             self._size = self._check(path)
             self.families: Mapping[str, Family] = {item.name: item for item in self._families()}
@@ -78,13 +79,18 @@ class World:
         Raises:
             UsageError: No such category (code `unknown_category`).
         """
+        kept = self._categories.get(number)
+        if kept is not None:
+            return kept
         rows = self._database.rows("SELECT * FROM category WHERE id = ?", (number,))
         if not rows:
             raise UsageError(
                 f"expected the number of a category of this release, found {number!r}",
                 code="unknown_category",
             )
-        return _category(*rows[0])
+        category = _category(*rows[0])
+        self._categories.put(number, category)
+        return category
 
     def subcategories(self, number: int) -> tuple[Category, ...]:
         """Categories directly below one, in order of their names."""
@@ -92,6 +98,44 @@ class World:
         sql = "SELECT * FROM category WHERE id BETWEEN ? AND ? AND parent = ? ORDER BY id"
         rows = self._database.rows(sql, (number + 1, last, number))
         return tuple(_category(*row) for row in rows)
+
+    def paths(self) -> list[tuple[int, tuple[str, ...]]]:
+        """Number and levels of every category, the root without levels first."""
+        rows = self._database.rows("SELECT id, path FROM category ORDER BY id")
+        return [(number, _levels(path)) for number, path in rows]
+
+    def categories(self, least: int, most: int) -> tuple[int, ...]:
+        """Numbers of the categories with this many products, in and below them, both bounds included.
+
+        Of categories with the very same products, one below the other, only the lowest is given.
+        """
+        sql = (
+            "SELECT id FROM category c WHERE products BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM category b "
+            "WHERE b.id = c.id + 1 AND b.parent = c.id AND b.products = c.products) ORDER BY id"
+        )
+        return tuple(row[0] for row in self._database.rows(sql, (least, most)))
+
+    def leaves(self, least: int, most: int) -> tuple[int, ...]:
+        """Like `categories`, those without subcategories only: no product is in two of them."""
+        sql = "SELECT id FROM category WHERE last = id AND products BETWEEN ? AND ? ORDER BY id"
+        return tuple(row[0] for row in self._database.rows(sql, (least, most)))
+
+    def goods(self, number: int) -> list[Good]:
+        """The products of a category and below it, without their attributes, in order of their numbers."""
+        sql = (
+            "SELECT id, price_low, rating, rating_count, ship_days, stock, brand, category FROM fact "
+            "INDEXED BY fact_by_category WHERE category BETWEEN ? AND ? ORDER BY id"
+        )
+        return [Good._make(row) for row in self._database.rows(sql, (number, self.category(number).last))]
+
+    def named_values(self, number: int) -> list[tuple[int, str, int]]:
+        """Product number, family and value for every attribute in a category and below it."""
+        sql = (
+            "SELECT a.id, a.family, a.value FROM fact f INDEXED BY fact_by_category "
+            "CROSS JOIN attribute a ON a.id = f.id WHERE f.category BETWEEN ? AND ?"
+        )
+        rows = self._database.rows(sql, (number, self.category(number).last))
+        return [(product, self._names[family].name, value) for product, family, value in rows]
 
     def matching(self, wishes: Wishes, *, limit: int) -> tuple[str, ...]:
         """Asins of products that meet all wishes, the cheapest first; those without a price come before.
@@ -111,6 +155,15 @@ class World:
         built = self._query(wishes)
         rows = self._database.rows(f"{built.sql} LIMIT ?", (*built.parameters, limit))
         return tuple(row[0] for row in rows)
+
+    def matching_numbers(self, wishes: Wishes) -> list[int]:
+        """Numbers of all products that meet all wishes, in the order of `matching`.
+
+        Raises:
+            UsageError: An unknown family, value or category.
+        """
+        built = self._query(wishes)
+        return [row[1] for row in self._database.rows(built.sql, built.parameters)]
 
     def unmet(self, wishes: Wishes, facts: Facts) -> tuple[str, ...]:
         """Names of the wishes that a product does not meet; empty when it meets all."""
@@ -208,5 +261,8 @@ def _asked(wishes: Wishes) -> int:
 def _category(
     number: int, path: str, parent: int | None, last: int, products: int, families: str
 ) -> Category:
-    levels = tuple(path.split(CATEGORY_SEPARATOR)) if path else ()
-    return Category(number, levels, parent, last, products, tuple(json.loads(families)))
+    return Category(number, _levels(path), parent, last, products, tuple(json.loads(families)))
+
+
+def _levels(path: str) -> tuple[str, ...]:
+    return tuple(path.split(CATEGORY_SEPARATOR)) if path else ()

@@ -42,7 +42,10 @@ class Wishes:
     price_max: int | None = None
     rating_min: int | None = None
     rating_count_min: int | None = None
+    rating_count_max: int | None = None
     ship_days_max: int | None = None
+    ship_days_min: int | None = None
+    stock_min: int | None = None
     in_stock: bool = False
     values: tuple[tuple[str, int], ...] = ()
     ranges: tuple[tuple[str, int, int], ...] = ()
@@ -65,12 +68,15 @@ _BOUNDS: Mapping[str, tuple[str, bool]] = {
     "price_max": ("price_low", False),
     "rating_min": ("rating", True),
     "rating_count_min": ("rating_count", True),
+    "rating_count_max": ("rating_count", False),
     "ship_days_max": ("ship_days", False),
+    "ship_days_min": ("ship_days", True),
+    "stock_min": ("stock", True),
 }
 
 
 class Query(NamedTuple):
-    """A statement that gives asins in order, without its limit."""
+    """A statement that gives asins and numbers in order, without its limit."""
 
     sql: str
     parameters: tuple[Any, ...]
@@ -111,7 +117,8 @@ def query(wishes: Wishes, categories: tuple[int, int], families: Mapping[str, in
     where += _plain_conditions(wishes, driver)
     where += _attribute_conditions(wishes, families)
     conditions = " AND ".join(sql for sql, _ in where)
-    text = f"SELECT f.asin FROM {source} WHERE {conditions} ORDER BY {driver}.price_low, {driver}.id"  # noqa: S608
+    order = f"{driver}.price_low, {driver}.id"
+    text = f"SELECT f.asin, f.id FROM {source} WHERE {conditions} ORDER BY {order}"  # noqa: S608
     return Query(text, tuple(value for _, values in where for value in values))
 
 

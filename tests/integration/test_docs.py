@@ -27,6 +27,8 @@ from shopsim_env.contamination import MEANINGS
 from shopsim_env.release import layout, manifest
 from shopsim_env.rlve.difficulty import Axes, TaskAxes
 from shopsim_env.rlve.environments import COLLECTIONS, ENVIRONMENTS
+from shopsim_env.rlve.policy.rules import EFFECTS
+from shopsim_env.rlve.policy.vocabulary import FAMILIES
 from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import STATUSES
 from shopsim_env.shop.feedback import REASONS
@@ -260,6 +262,14 @@ def test_rlve_page_names_every_code_axis_environment_and_collection() -> None:
     assert {"bad_difficulty", "unknown_collection"} <= codes <= words
     assert {item.name for kind in (Axes, TaskAxes) for item in fields(kind)} <= words
     assert {*ENVIRONMENTS, *COLLECTIONS} <= words
+
+
+def test_policy_page_names_every_code_effect_and_family() -> None:
+    words = named("rlve-policy.md")
+    folder = ROOT / "shopsim_env" / "rlve" / "policy"
+    codes = set(raised_codes(*(str(path.relative_to(ROOT)) for path in folder.glob("*.py"))))
+    assert {"policy_tie", "policy_branch"} <= codes <= words
+    assert {*EFFECTS, *FAMILIES} <= words
 
 
 def test_reward_page_names_every_price_code() -> None:

@@ -29,8 +29,12 @@ class TaskScore:
     parts: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
-def exact(value: Number, name: str) -> Fraction:
-    """The fraction that `value` stands for.
+# The published score of an episode that ends without an answer, whatever was done in it.
+UNANSWERED = TaskScore(-1.0, False, {"answered": 0.0})
+
+
+def finite(value: Number, name: str) -> Number:
+    """`value`, a finite number.
 
     Raises:
         UsageError: `score_not_finite` for NaN and infinities, `score_not_a_number` for anything else, also
@@ -43,7 +47,12 @@ def exact(value: Number, name: str) -> Fraction:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{name} must be finite, found {value}; mend its source", code="score_not_finite")
-    return Fraction(value)
+    return value
+
+
+def exact(value: Number, name: str) -> Fraction:
+    """The fraction that a finite number stands for; errors as `finite`."""
+    return Fraction(finite(value, name))
 
 
 def clip(value: Fraction) -> Fraction:

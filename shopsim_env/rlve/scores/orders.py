@@ -40,6 +40,7 @@ class ReturnOutcome:
         reason: Code that the answer gives for a refusal.
         replacement: Quality in [-1, 1] and exact success of the replacement by the rule of substitution
             (`parts["rank"]` and `success` with k = 1), or None.
+        as_asked: Whether what was started has the reason and method, or is the exchange, that was asked for.
     """
 
     named: Line | None
@@ -47,6 +48,7 @@ class ReturnOutcome:
     checked: frozenset[Line] = frozenset()
     reason: str | None = None
     replacement: TaskScore | None = None
+    as_asked: bool = True
 
 
 def score_return(outcome: ReturnOutcome, goal: ReturnGoal) -> TaskScore:
@@ -54,13 +56,13 @@ def score_return(outcome: ReturnOutcome, goal: ReturnGoal) -> TaskScore:
 
     Published: clip(0.45·selection + 0.45·return + 0.10·replacement), each ±1 or the replacement's quality, 1
     if none is wanted and -1 if it is missing; success where all are met. Changes: the return counts on the
-    wanted line and no other (published: any return); success takes the replacement's own flag; for a request
+    wanted line and no other, as it was asked for (published: any return); success takes the replacement's own flag; for a request
     that the shop must refuse, the second term is that the line was checked and nothing was returned, and the
     third is the reason.
     """
     selected = outcome.named == goal.line
     if goal.reason is None:
-        acted = outcome.started == {goal.line}
+        acted = outcome.started == {goal.line} and outcome.as_asked
         third, third_met = _replacement(outcome, goal)
     else:
         acted = goal.line in outcome.checked and not outcome.started

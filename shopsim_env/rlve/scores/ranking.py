@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shopsim_env.errors import UsageError
-from shopsim_env.rlve.scores.common import Number, TaskScore, clip, count, exact, unreachable
+from shopsim_env.rlve.scores.common import Number, TaskScore, clip, count, exact, finite, unreachable
 
 PASS_NDCG = 0.95
 
@@ -68,14 +68,14 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], length: int) -> float:
     """
     count(length, "length", 1)
     for gain in (*gains, *ideal):
-        if exact(gain, "gain") < 0:
+        if finite(gain, "gain") < 0:
             raise UsageError(
                 f"A gain must be at least 0, found {gain}; mend its source", code="score_bad_gain"
             )
-    best = _dcg(sorted(ideal, reverse=True)[:length])
+    best = dcg(sorted(ideal, reverse=True)[:length])
     if best <= 0:
         raise unreachable("The ideal list has no gain")
-    return min(1.0, _dcg(gains[:length]) / best)
+    return min(1.0, dcg(gains[:length]) / best)
 
 
 def discovery_mix(rank: Number, constraints: Number, stock: Number) -> float:
@@ -194,5 +194,6 @@ def _unavailable(in_stock: Sequence[bool]) -> float:
     return -in_stock.count(False) / len(in_stock) if in_stock else 0.0
 
 
-def _dcg(gains: Sequence[float]) -> float:
+def dcg(gains: Sequence[float]) -> float:
+    """Discounted gain of a list in order: linear gain, discount log2(rank + 1)."""
     return sum(gain / math.log2(rank + 2) for rank, gain in enumerate(gains))

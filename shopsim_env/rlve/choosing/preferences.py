@@ -1,0 +1,86 @@
+"""How much a customer cares for price, rating, shipping, brand and similarity, and what a product is worth to it.
+
+Belongs here: the published weights, aligned with the constraints, and utilities of products. Weights are told in
+the dialogue; grading uses nothing that was not.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.fact_model import Good
+
+DIMENSIONS: Final = ("price", "rating", "shipping", "brand", "similarity")
+# Of these a list of products that meet all constraints can differ; the others are alike among them.
+TOLD_DIMENSIONS: Final = ("price", "rating", "shipping")
+_BASE: Final = (2, 2, 1, 1, 1)
+_ALIGNED: Final = {
+    "price": "price",
+    "rating": "rating",
+    "rating_count": "rating",
+    "ship_days": "shipping",
+    "brand": "brand",
+    "store": "brand",
+}
+_GAIN: Final = 3
+_LONGEST_SHIPPING: Final = 14
+
+
+def concentration(topics: Iterable[str]) -> tuple[int, ...]:
+    """Dirichlet parameters of the five dimensions: (2, 2, 1, 1, 1), plus 3 for each constraint on one of them.
+
+    Source: the published rule, so that a customer who says "below 25" does care for the price.
+    """
+    found = dict(zip(DIMENSIONS, _BASE, strict=True))
+    for topic in topics:
+        if topic in _ALIGNED:
+            found[_ALIGNED[topic]] += _GAIN
+    return tuple(found.values())
+
+
+def draw_weights(draws: Draws, topics: Iterable[str]) -> dict[str, int]:
+    """Per cents of the dimensions that are told; they sum to 100."""
+    parameters = dict(zip(DIMENSIONS, concentration(topics), strict=True))
+    shares = draws.shares([parameters[name] for name in TOLD_DIMENSIONS])
+    return dict(zip(TOLD_DIMENSIONS, shares, strict=True))
+
+
+def features(goods: Sequence[Good]) -> dict[int, tuple[float, float, float]]:
+    """Of products by number: what price, rating and shipping give, each 0 to 1, in the order of `TOLD_DIMENSIONS`.
+
+    price: 1 at the cheapest of these products, 0 at the dearest, linear between; all 1 when they cost the same.
+    rating: (stars - 1) / 4. shipping: 1 - days / 14, at least 0. Source: the published features.
+    """
+    prices = [good.price_low for good in goods if good.price_low is not None]
+    low, high = min(prices, default=0), max(prices, default=0)
+    return {
+        good.number: (
+            price_worth(good.price_low, low, high),
+            min(1.0, max(0.0, (good.rating - 100) / 400)),
+            max(0.0, 1 - good.ship_days / _LONGEST_SHIPPING),
+        )
+        for good in goods
+    }
+
+
+def weigh(found: Mapping[int, tuple[float, float, float]], weights: Mapping[str, int]) -> dict[int, float]:
+    """Worth of products by number, 0 to 1: the weighted mean of their features."""
+    price, rating, shipping = (weights[name] for name in TOLD_DIMENSIONS)
+    total = price + rating + shipping
+    return {
+        number: (price * one + rating * two + shipping * three) / total for number, (one, two, three) in found.items()
+    }
+
+
+def utilities(goods: Sequence[Good], weights: Mapping[str, int]) -> dict[int, float]:
+    """Worth of products by number among themselves: `weigh` of their `features`."""
+    return weigh(features(goods), weights)
+
+
+def price_worth(price: int | None, low: int, high: int) -> float:
+    """1 at or below the lowest price, 0 at the highest or without a price."""
+    if price is None:
+        return 0.0
+    if high <= low:
+        return 1.0 if price <= low else 0.0
+    return min(1.0, max(0.0, 1 - (price - low) / (high - low)))

@@ -1,0 +1,1 @@
+"""The eight environments: one module each makes goals and grades outcomes; `base` has what they share."""

@@ -1,0 +1,187 @@
+"""PD, product discovery: a ranked list of products that meet all constraints, best for this customer first.
+
+Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the draw of constraints
+`choosing.choice`.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import comb
+from typing import Any, Final
+
+from shopsim_env.rlve.choosing.choice import Choice, choose
+from shopsim_env.rlve.choosing.preferences import draw_weights, features, utilities, weigh
+from shopsim_env.rlve.customer.needs import Brief, Need, Revision
+from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.envs.base import (
+    Heard,
+    Setting,
+    Task,
+    category_filter,
+    category_words,
+    constraint_need,
+    left_out,
+    questions_for,
+)
+from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
+from shopsim_env.rlve.protocol import Answer
+from shopsim_env.rlve.scores.common import TaskScore
+from shopsim_env.rlve.scores.ranking import PASS_NDCG, Candidate, dcg, score_discovery
+
+# A search with all constraints, and the answer.
+_OTHER_TURNS: Final = 2
+_WEIGHT_DRAWS: Final = 4
+_CHOICE_DRAWS: Final = 2
+_REQUEST: Final = {
+    "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；符合要求的不到{k}款，就有几款推荐几款",
+    "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one first; "
+    "if fewer than {k} meet my requirements, all that do",
+}
+_PRIORITIES: Final = {
+    "zh": "排序时价格低占{price}%、评分高占{rating}%、发货快占{shipping}%",
+    "en": "when you rank them, a low price counts {price}%, a high rating {rating}%, fast shipping {shipping}%",
+}
+
+
+class Discovery(Task):
+    """A goal of product discovery."""
+
+    env_id = "PD"
+    least_charged = _OTHER_TURNS
+    # Rank and constraints at their best, and a term for stock that can only lose: 0.55 + 0.35.
+    best_score = 0.90
+
+    def __init__(
+        self, setting: Setting, choice: Choice, weights: Mapping[str, int], before: Choice | None
+    ) -> None:
+        self._setting = setting
+        self._choice = choice
+        self._before = before
+        self._weights = weights
+        self.turn_budget = setting.axes.T_max
+        self.brief = self._brief()
+        self.least_turns = (
+            _OTHER_TURNS + questions_for(len(self.brief.pending)) + (self.brief.revision is not None)
+        )
+
+    def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
+        """The score of the list by the constraints that were in force."""
+        choice = self._in_force(heard)
+        worth = utilities(choice.feasible, self._weights)
+        ids, asked = self._setting.overlay.ids, len(choice.constraints)
+        candidates = {
+            ids.product_id(number): Candidate(value, asked, asked, True) for number, value in worth.items()
+        }
+        listed = answer.recommended_product_ids if answer else ()
+        for name in listed:
+            number = ids.number(name)
+            if number is not None and name not in candidates:
+                candidates[name] = self._violating(number, choice)
+        return score_discovery(
+            listed, candidates, k=self._setting.axes.k_rec, alpha=self._setting.task_axes.pd_alpha
+        )
+
+    def forced_chance(self) -> Fraction:
+        """Chance that products drawn from the category all meet the constraints."""
+        listed = min(self._setting.axes.k_rec, len(self._choice.feasible))
+        return Fraction(comb(len(self._choice.feasible), listed), comb(len(self._choice.pool), listed))
+
+    def goal(self) -> dict[str, Any]:
+        """Category, constraints, weights and the best list."""
+        best = _ranked(self._choice, self._weights)[: self._setting.axes.k_rec]
+        families, language = self._setting.families, self._setting.language
+        return {
+            "category": list(self._choice.pool.category.levels),
+            "constraints": [item.text(language, families) for item in self._choice.constraints],
+            "weights": dict(self._weights),
+            "best": [self._setting.overlay.ids.product_id(number) for number in best],
+            "feasible": len(self._choice.feasible),
+        }
+
+    def _in_force(self, heard: Heard) -> Choice:
+        return self._choice if self._before is None or heard.revised else self._before
+
+    def _violating(self, number: int, choice: Choice) -> Candidate:
+        """A product outside the feasible ones: what it meets, and whether it is in stock."""
+        overlay = self._setting.overlay
+        facts = overlay.shelf.item(number).facts
+        met = sum(item.met(facts) for item in choice.constraints)
+        return Candidate(0.0, met, len(choice.constraints), overlay.stock.in_stock(number))
+
+    def _brief(self) -> Brief:
+        setting, choice = self._setting, self._before or self._choice
+        needs = [constraint_need(setting, f"c{at}", item) for at, item in enumerate(choice.constraints)]
+        needs.append(_priorities(setting, self._weights))
+        revision = None
+        if self._before:
+            at = changed(self._before, self._choice)
+            revision = Revision(constraint_need(setting, f"c{at}", self._choice.constraints[at]))
+        kept = {revision.need.id} if revision else set()
+        category = category_words(choice.pool.category, setting.language)
+        return Brief(
+            env_id=self.env_id,
+            request=_REQUEST[setting.language].format(category=category, k=setting.axes.k_rec),
+            needs=tuple(needs),
+            pending=left_out(
+                setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)
+            ),
+            revision=revision,
+            data={"filters": category_filter(choice.pool.category), "k": setting.axes.k_rec},
+            keep=(category,),
+        )
+
+
+def make(setting: Setting) -> Task:
+    """Draws a goal of product discovery.
+
+    Raises:
+        UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
+    """
+    limits = limits_of(setting, setting.axes.m)
+    for attempt in range(_CHOICE_DRAWS):
+        draws = setting.draws.fork("goal", attempt)
+        choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
+        weights = _telling_weights(choice, draws, setting.axes.k_rec)
+        if weights is not None:
+            break
+    else:
+        weights = draw_weights(draws, [])
+    before = loosened(setting, choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
+    return Discovery(setting, choice, weights, before)
+
+
+def _telling_weights(choice: Choice, draws: Draws, k: int) -> dict[str, int] | None:
+    """Weights by which neither the cheapest products, nor any one alone, make a list that passes."""
+    topics = [item.topic for item in choice.constraints]
+    cheapest = [
+        good.number for good in sorted(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
+    ]
+    found = features(choice.feasible)
+    length = min(k, len(found))
+    for _ in range(_WEIGHT_DRAWS):
+        weights = draw_weights(draws, topics)
+        worth = weigh(found, weights)
+        gains = sorted(worth.values(), reverse=True)[:length]
+        if max(dcg([worth[number] for number in cheapest[:length]]), gains[0]) < PASS_NDCG * dcg(gains):
+            return weights
+    return None
+
+
+def _ranked(choice: Choice, weights: Mapping[str, int]) -> list[int]:
+    worth = utilities(choice.feasible, weights)
+    return sorted(worth, key=lambda number: (-worth[number], number))
+
+
+def _priorities(setting: Setting, weights: Mapping[str, int]) -> Need:
+    return Need(
+        id="priorities",
+        kind="priorities",
+        value=_PRIORITIES[setting.language].format(**weights),
+        topics=frozenset({"priorities"}),
+        data={"weights": dict(weights)},
+    )
+
+
+def listed_ids(numbers: Sequence[int], setting: Setting) -> list[str]:
+    """Opaque ids of products, in order."""
+    return [setting.overlay.ids.product_id(number) for number in numbers]

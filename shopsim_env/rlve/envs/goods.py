@@ -1,0 +1,49 @@
+"""What environments about choosing goods share: limits of a choice, its goal before a change of mind.
+
+Belongs here: rules that more than one of product discovery, substitution and bundles follow.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from shopsim_env.rlve.choosing.choice import Choice, Limits, complete
+from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.envs.base import Setting
+
+# The earlier goal's bound is wider by a share from this range, in per cent.
+_WIDER: Final = (20, 60)
+
+
+def limits_of(setting: Setting, constraints: int) -> Limits:
+    """Limits of a choice of so many constraints at this difficulty."""
+    available = max(0.05, 1 - setting.axes.p_oos)
+    return Limits(constraints, setting.task_axes.slack, available)
+
+
+def loosened(setting: Setting, choice: Choice, limits: Limits, draws: Draws) -> Choice | None:
+    """The choice before the customer changed its mind: one bound was wider, and more products met it.
+
+    None when no bound can be widened so.
+    """
+    numeric = [at for at, item in enumerate(choice.constraints) if item.kind in BOUNDS]
+    for at in draws.shuffled(numeric):
+        wider = _widened(choice.constraints[at], draws.between(*_WIDER))
+        constraints = (*choice.constraints[:at], wider, *choice.constraints[at + 1 :])
+        before = complete(choice.pool, constraints, replace(limits, most=2 * limits.most), setting.overlay.stock.remains)
+        if before and len(before.feasible) > len(choice.feasible):
+            return before
+    return None
+
+
+def changed(before: Choice, after: Choice) -> int:
+    """Place of the constraint that differs between a choice and its loosened form."""
+    pairs = zip(before.constraints, after.constraints, strict=True)
+    return next(at for at, (old, new) in enumerate(pairs) if old != new)
+
+
+def _widened(item: Constraint, share: int) -> Constraint:
+    value = int(item.value)
+    step = {"price_max": 100, "price_min": 100, "rating_min": 10}.get(item.kind, 1)
+    shift = max(step, value * share // 100 // step * step)
+    return replace(item, value=max(step, value - shift) if BOUNDS[item.kind][1] else value + shift)

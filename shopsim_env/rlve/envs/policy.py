@@ -1,0 +1,127 @@
+"""POLICY: a question about the shop's rules, answered with a typed value and the rule that decides.
+
+Belongs here: the goal of POLICY and its grading. Rules and questions are drawn in `policy`, the score is in
+`scores.policy`.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from shopsim_env.rlve.customer.needs import Brief, Need, Revision
+from shopsim_env.rlve.envs.base import Heard, Setting, Task, left_out, questions_for
+from shopsim_env.rlve.policy.guessing import forced_chance
+from shopsim_env.rlve.policy.questions import MAX_BRANCH, Fact, Question, make_question
+from shopsim_env.rlve.policy.search import search
+from shopsim_env.rlve.policy.tables import PolicyBase
+from shopsim_env.rlve.policy.vocabulary import ASKED
+from shopsim_env.rlve.protocol import Answer
+from shopsim_env.rlve.scores.common import TaskScore
+from shopsim_env.rlve.scores.policy import PolicyAnswer, score_policy
+
+# Two searches, for the subject and for what defines its classes, and the answer.
+_OTHER_TURNS: Final = 3
+_CLOSED: Final = {
+    "zh": "除了我说的和回答的，没有别的特殊情况",
+    "en": "Apart from what I say and answer, nothing about my case is special",
+}
+# Next to a customer's own orders these would speak of other windows and fees than the shop's tools.
+_OF_RETURNS: Final = frozenset({"return_window", "return_fee", "refund_time", "refund_share"})
+
+
+class ShopRules:
+    """The rules of an episode as the policy tool asks for them."""
+
+    def __init__(self, base: PolicyBase) -> None:
+        self._base = base
+
+    def search(self, query: str, top_k: int, language: str) -> Sequence[Mapping[str, Any]]:
+        """The best rules for a query."""
+        return search(self._base, query, top_k, language)
+
+
+class PolicyQuestion(Task):
+    """A goal of POLICY."""
+
+    env_id = "POLICY"
+    best_score = 1.0
+    # One turn for the searches where the budget of calls allows it, and the answer.
+    least_charged = 2
+
+    def __init__(self, setting: Setting, base: PolicyBase, question: Question) -> None:
+        self._setting = setting
+        self._base = base
+        self._question = question
+        self._changes = setting.draws.chance(setting.axes.p_switch)
+        self.turn_budget = setting.axes.T_max
+        self.brief = self._brief()
+        self.least_turns = _OTHER_TURNS + questions_for(len(self.brief.pending)) + self._changes
+
+    def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
+        """The score of the typed answer and the cited rule, for the case as it was told last."""
+        truth, rule = self._truth(heard)
+        given = answer.policy_answer if answer else None
+        return score_policy(given, truth, cited=answer.policy_rule_id if answer else None, rule=rule)
+
+    def forced_chance(self) -> Fraction:
+        """Chance of a guess that knows the subject's rules and nothing of the case."""
+        return forced_chance(self._base, self._question)
+
+    def goal(self) -> dict[str, Any]:
+        """The question, the answer before and after the change of mind, and the rules that decide."""
+        question, change = self._question, self._question.revision
+        return {
+            "question": question.text(),
+            "answer": _as_dict(question.answer),
+            "rule": question.rule,
+            "rules": list(question.rules),
+            "changed": {"fact": change.fact.text, "answer": _as_dict(change.answer), "rule": change.rule}
+            if self._changes
+            else None,
+        }
+
+    def _truth(self, heard: Heard) -> tuple[PolicyAnswer, str | None]:
+        change = self._question.revision
+        return (change.answer, change.rule) if heard.revised else (self._question.answer, self._question.rule)
+
+    def _brief(self) -> Brief:
+        setting, question = self._setting, self._question
+        needs = tuple(_need(fact) for fact in question.facts)
+        change = question.revision.fact
+        kept = {change.id} if self._changes else set()
+        stop = "。" if setting.language == "zh" else ". "
+        return Brief(
+            env_id=self.env_id,
+            request=f"{question.core}{stop if question.core[-1].isalnum() else ''}{_CLOSED[setting.language]}",
+            needs=needs,
+            pending=left_out(
+                setting, [need for need in needs if need.id not in kept], _OTHER_TURNS + bool(kept)
+            ),
+            revision=Revision(_need(change)) if self._changes else None,
+            data={"family": question.family, "question": question.core},
+        )
+
+
+def make(setting: Setting) -> Task:
+    """Draws the shop's rules and a question that brings `B_branch` of them together."""
+    draws = setting.draws.fork("policy")
+    base = PolicyBase(draws, setting.overlay.currency)
+    setting.overlay.policies = ShopRules(base)
+    branch = min(MAX_BRANCH, setting.axes.B_branch)
+    barred = _OF_RETURNS if setting.overlay.book.orders else frozenset()
+    families = [code for code in ASKED if code not in barred]
+    return PolicyQuestion(setting, base, make_question(base, branch, draws, setting.language, families))
+
+
+def _need(fact: Fact) -> Need:
+    return Need(
+        id=fact.id,
+        kind="context",
+        value=fact.text,
+        topics=frozenset({fact.topic}),
+        data={"topic": fact.topic, "value": fact.value},
+    )
+
+
+def _as_dict(answer: PolicyAnswer) -> dict[str, Any]:
+    return {"kind": answer.kind, "value": str(answer.value), "currency": answer.currency}

@@ -1,0 +1,237 @@
+"""SUB, substitution: products that take the place of one that is out of stock.
+
+Belongs here: the goal of SUB and its grading. The score is `scores.ranking`, likeness `choosing.likeness`, the
+draw of constraints `choosing.choice`.
+"""
+
+from fractions import Fraction
+from typing import Any, Final
+
+from shopsim_env.rlve.choosing.choice import FEWEST_FEASIBLE, Choice, Limits, choose
+from shopsim_env.rlve.choosing.likeness import Traits, points
+from shopsim_env.rlve.choosing.pool import Pool
+from shopsim_env.rlve.customer.needs import Brief, Revision
+from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.envs.base import (
+    Heard,
+    Setting,
+    Task,
+    category_filter,
+    category_words,
+    constraint_need,
+    left_out,
+    questions_for,
+)
+from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
+from shopsim_env.rlve.fact_model import Good
+from shopsim_env.rlve.protocol import Answer
+from shopsim_env.rlve.scores.common import TaskScore
+from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
+
+# A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
+_OTHER_TURNS: Final = 2
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 4, 6
+_REQUEST: Final = {
+    "zh": "商品{id}缺货了，请帮我找替代品，品类：{category}，最多推荐{k}款，都要有货，而且是最像它的。相似度这样算："
+    "类目相同2分，品牌相同1分，每有一种属性（颜色、材质等）与它有相同的取值1分，价格相差不超过10%的2分，"
+    "不超过30%的1分；只要符合要求的商品里分数最高的",
+    "en": "product {id} is out of stock, please find a substitute; category: {category}. Recommend up to {k} "
+    "products, in stock and as similar as possible. Similarity counts 2 points for the same category, 1 for the "
+    "same brand, 1 for each attribute (color, material …) with a value in common, 2 for a price within 10% of "
+    "its price or 1 within 30%; of the products that meet my requirements only those with the most points will do",
+}
+
+
+class Original:
+    """The product to replace, and how like it others are.
+
+    Args:
+        pool: The category in which a substitute is wanted.
+        good: One of its products.
+    """
+
+    def __init__(self, pool: Pool, good: Good) -> None:
+        self.good = good
+        self._pool = pool
+        self._traits = traits(pool, good)
+        self._points: dict[int, int] = {}
+
+    def points(self, good: Good) -> int:
+        """Points of a product of the category."""
+        found = self._points.get(good.number)
+        if found is None:
+            found = self._points[good.number] = points(self._traits, traits(self._pool, good))
+        return found
+
+    def best(self, choice: Choice) -> list[int]:
+        """Numbers of the feasible products with the most points."""
+        top = max(map(self.points, choice.feasible))
+        return [good.number for good in choice.feasible if self.points(good) == top]
+
+
+class Substitution(Task):
+    """A goal of substitution; making one takes the original out of stock and shows its id."""
+
+    env_id = "SUB"
+    # The term for stock can only lose.
+    best_score = 0.80
+
+    def __init__(self, setting: Setting, choice: Choice, original: Original, before: Choice | None) -> None:
+        self._setting = setting
+        self._choice = choice
+        self._before = before
+        self._original = original
+        self._id = setting.overlay.show(original.good.number, "customer")
+        self.turn_budget = setting.axes.T_max
+        self.brief = self._brief()
+        first = max(questions_for(len(self.brief.pending)), int(before is not None))
+        # With one call a turn the original is opened in a turn of its own, unless a question takes one anyway.
+        opened = int(setting.axes.B_tool == 1 and not first)
+        self.least_turns = first + opened + _OTHER_TURNS
+        self.least_charged = opened + _OTHER_TURNS
+
+    def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
+        """The score of the list by the constraints that were in force."""
+        choice = self._in_force(heard)
+        overlay = self._setting.overlay
+        listed = answer.recommended_product_ids if answer else ()
+        candidates = {
+            overlay.ids.product_id(good.number): self._candidate(good, choice) for good in choice.feasible
+        }
+        for name in listed:
+            number = overlay.ids.number(name)
+            good = None if number is None else choice.pool.find(number)
+            if good is not None:
+                candidates[name] = self._candidate(good, choice)
+        return score_substitution(
+            listed,
+            candidates,
+            original=self._id,
+            k=self._setting.axes.k_rec,
+            similarity_weight=self._setting.task_axes.sub_lambda,
+        )
+
+    def forced_chance(self) -> Fraction:
+        """Chance that one product drawn from the category is among the best substitutes."""
+        return Fraction(len(self._original.best(self._choice)), len(self._choice.pool))
+
+    def goal(self) -> dict[str, Any]:
+        """Original, category, constraints and the best substitutes."""
+        families, language = self._setting.families, self._setting.language
+        best = self._original.best(self._choice)
+        return {
+            "original": self._id,
+            "category": list(self._choice.pool.category.levels),
+            "constraints": [item.text(language, families) for item in self._choice.constraints],
+            "best": [self._setting.overlay.ids.product_id(number) for number in best],
+            "points": max(map(self._original.points, self._choice.feasible)),
+            "feasible": len(self._choice.feasible),
+        }
+
+    def _in_force(self, heard: Heard) -> Choice:
+        return self._choice if self._before is None or heard.revised else self._before
+
+    def _candidate(self, good: Good, choice: Choice) -> Substitute:
+        facts = self._setting.overlay.shelf.item(good.number).facts
+        met = sum(item.met(facts) for item in choice.constraints)
+        in_stock = self._setting.overlay.stock.in_stock(good.number)
+        return Substitute(self._original.points(good), met, len(choice.constraints), in_stock)
+
+    def _brief(self) -> Brief:
+        setting, choice = self._setting, self._before or self._choice
+        needs = [constraint_need(setting, f"c{at}", item) for at, item in enumerate(choice.constraints)]
+        revision = None
+        if self._before:
+            at = changed(self._before, self._choice)
+            revision = Revision(constraint_need(setting, f"c{at}", self._choice.constraints[at]))
+        kept = {revision.need.id} if revision else set()
+        category = category_words(choice.pool.category, setting.language)
+        request = _REQUEST[setting.language].format(id=self._id, category=category, k=setting.axes.k_rec)
+        return Brief(
+            env_id=self.env_id,
+            request=request,
+            needs=tuple(needs),
+            pending=left_out(setting, [need for need in needs if need.id not in kept], _OTHER_TURNS),
+            revision=revision,
+            data={
+                "filters": category_filter(choice.pool.category),
+                "k": setting.axes.k_rec,
+                "original": self._id,
+            },
+            keep=(category, self._id),
+        )
+
+
+def make(setting: Setting) -> Task:
+    """Draws a goal of substitution.
+
+    Raises:
+        UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
+    """
+    limits = limits_of(setting, setting.axes.m)
+    found: list[tuple[int, int, Choice, Original]] = []
+    for attempt in range(_CHOICE_DRAWS):
+        draws = setting.draws.fork("goal", attempt)
+        choice, original = _drawn(setting, limits, draws)
+        found.append((_guessable(choice, original), attempt, choice, original))
+        if not found[-1][0]:
+            break
+    _, _, choice, original = min(found, key=lambda one: one[:2])
+    setting.overlay.stock.force(original.good.number, 0)
+    draws = setting.draws.fork("revision")
+    before = loosened(setting, choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
+    return Substitution(setting, choice, original, before)
+
+
+def _drawn(setting: Setting, limits: Limits, draws: Draws) -> tuple[Choice, Original]:
+    """A choice and the product that its feasible ones are to replace."""
+    choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
+    candidates = draws.shuffled(_replaceable(choice))[:_ORIGINAL_DRAWS]
+    drawn = [(_without(choice, good), Original(choice.pool, good)) for good in candidates]
+    return min(drawn, key=lambda one: _guessable(*one))
+
+
+def _replaceable(choice: Choice) -> list[Good]:
+    """Products that may be the original: those that meet all constraints and are out of stock as it is.
+
+    Only where there is none, one in stock is taken out: the goals of a journey's other parts may rely on it.
+    """
+    pool, bits = choice.pool, choice.pool.priced
+    for item in choice.constraints:
+        bits &= pool.meeting(item)
+    feasible = {good.number for good in choice.feasible}
+    gone = [good for good in pool.members(bits) if good.number not in feasible]
+    if gone:
+        return gone
+    if len(feasible) > FEWEST_FEASIBLE:
+        return list(choice.feasible)
+    return [good for good in pool.members(pool.priced) if good.number not in feasible]
+
+
+def _without(choice: Choice, original: Good) -> Choice:
+    left = tuple(good for good in choice.feasible if good.number != original.number)
+    return Choice(choice.pool, choice.constraints, left, choice.misses)
+
+
+def _guessable(choice: Choice, original: Original) -> int:
+    """How many shortcuts would find a best substitute.
+
+    The cheapest feasible product; any feasible one in half of the cases; the likest one when constraints are
+    ignored.
+    """
+    best = set(original.best(choice))
+    cheapest = min(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
+    numbers = [number for misses in choice.misses for number in misses]
+    missing = [good for number in numbers if (good := choice.pool.find(number)) and good != original.good]
+    top = max(map(original.points, choice.feasible))
+    beaten = any(original.points(good) > top for good in missing)
+    return (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + (not beaten)
+
+
+def traits(pool: Pool, good: Good) -> Traits:
+    """What is compared of a product of a pool."""
+    values: dict[str, set[int]] = {}
+    for family, value in pool.named(good.number):
+        values.setdefault(family, set()).add(value)
+    named = {family: frozenset(found) for family, found in values.items()}
+    return Traits(good.category, good.brand, good.price_low, named)

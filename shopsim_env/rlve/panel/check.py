@@ -1,0 +1,121 @@
+"""The self-check: oracles solve, cheaters do not, weaker agents do not gain from difficulty.
+
+Belongs here: playing the panel over environments, levels and seeds, and the verdicts. Printing is the command's.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from shopsim_env.intervals import wilson
+from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.episode import EpisodeKey
+from shopsim_env.rlve.market import Market
+from shopsim_env.rlve.oracles import oracle
+from shopsim_env.rlve.oracles.base import Agent
+from shopsim_env.rlve.panel.cheaters import CHEATERS
+from shopsim_env.rlve.panel.honest import HONEST
+from shopsim_env.rlve.panel.playing import Played, play
+
+ORACLE: Final = "oracle"
+# Names of all agents.
+PANEL: Final = (ORACLE, *CHEATERS, *HONEST)
+ORACLE_SUCCESS: Final = Fraction(999, 1000)
+BEST_MARGIN: Final = 0.02
+CHANCE_MARGIN: Final = 0.02
+# Searching once and taking what comes first is the task itself where nothing else is asked for.
+HONEST_AT_ZERO: Final = frozenset({"first hit", "repeat best id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One agent at one level of one environment.
+
+    Args:
+        agent: Name; `kind` is `oracle`, `cheater` or `honest`.
+        episodes, successes: Counts.
+        total, best: Means of the total and of the best total that any play can reach.
+        chance: Mean forced chance.
+        failed: Seeds of episodes without success, the first few.
+    """
+
+    env_id: str
+    difficulty: int
+    agent: str
+    kind: str
+    episodes: int
+    successes: int
+    total: float
+    best: float
+    chance: float
+    failed: tuple[int, ...]
+
+    @property
+    def success(self) -> float:
+        """Share of successes."""
+        return self.successes / self.episodes
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it, "" if nothing is."""
+        if self.kind == "oracle":
+            if Fraction(self.successes, self.episodes) < ORACLE_SUCCESS:
+                return (
+                    f"oracle succeeds in {self.successes} of {self.episodes}; seeds {list(self.failed)} fail"
+                )
+            if self.total < self.best - BEST_MARGIN:
+                return f"oracle's mean total {self.total:.3f} is below the best possible {self.best:.3f}"
+        if self.kind == "cheater" and not (self.difficulty == 0 and self.agent in HONEST_AT_ZERO):
+            low, _ = wilson(self.successes, self.episodes)
+            if low > self.chance + CHANCE_MARGIN:
+                return f"{self.agent} succeeds in {self.successes} of {self.episodes}, chance is {self.chance:.4f}"
+        return ""
+
+
+def agents(env_id: str, names: Iterable[str] | None = None) -> list[tuple[str, str, Callable[[int], Agent]]]:
+    """(name, kind, maker by seed) of the panel, all or those named."""
+    panel: list[tuple[str, str, Callable[[int], Agent]]] = [(ORACLE, "oracle", lambda _: oracle(env_id))]
+    panel += [
+        (name, "cheater", lambda seed, make=make, name=name: make(Draws("cheater", name, seed)))  # type: ignore[misc]
+        for name, make in CHEATERS.items()
+    ]
+    panel += [(name, "honest", lambda _, make=make: make(env_id)) for name, make in HONEST.items()]  # type: ignore[misc]
+    wanted = None if names is None else set(names)
+    return [item for item in panel if wanted is None or item[0] in wanted]
+
+
+def check(
+    market: Market,
+    env_ids: Sequence[str],
+    levels: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    language: str = "zh",
+    names: Iterable[str] | None = None,
+) -> Iterator[Row]:
+    """Plays the panel; one row per environment, level and agent."""
+    for env_id in env_ids:
+        for level in levels:
+            for name, kind, make in agents(env_id, names):
+                played = [
+                    play(market, EpisodeKey(env_id, level, seed, language), make(seed)) for seed in seeds
+                ]
+                yield row(env_id, level, name, kind, played)
+
+
+def row(env_id: str, level: int, name: str, kind: str, played: Sequence[Played]) -> Row:
+    """The row of these episodes."""
+    count = len(played)
+    return Row(
+        env_id=env_id,
+        difficulty=level,
+        agent=name,
+        kind=kind,
+        episodes=count,
+        successes=sum(one.success for one in played),
+        total=sum(one.total for one in played) / count,
+        best=sum(one.best for one in played) / count,
+        chance=float(sum((one.chance for one in played), Fraction(0)) / count),
+        failed=tuple(one.key.seed for one in played if not one.success)[:5],
+    )

@@ -1,0 +1,1 @@
+"""The shop's policy: rules drawn per episode, questions about them, search in them."""

@@ -1,0 +1,121 @@
+"""The self-check on the sample: oracles solve, cheaters do not; verdicts and the command."""
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from rlve_world import ENVIRONMENTS, sample_market
+from shopsim_env.cli import main
+from shopsim_env.errors import UsageError
+from shopsim_env.rlve.episode import EpisodeKey
+from shopsim_env.rlve.market import Market
+from shopsim_env.rlve.panel.check import Row, check, row
+from shopsim_env.rlve.panel.playing import Played
+from shopsim_env.rlve.selfcheck_command import levels
+
+
+@pytest.fixture(scope="module")
+def market() -> Iterator[Market]:
+    with sample_market() as found:
+        yield found
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_a_slice_of_the_panel_holds(market: Market, env_id: str) -> None:
+    problems = [found.problem for found in check(market, [env_id], [0, 5, 12], range(12)) if found.problem]
+    assert problems == []
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_oracles_solve_english_episodes(market: Market, env_id: str) -> None:
+    rows = list(check(market, [env_id], [2, 9], range(100, 110), language="en", names=["oracle"]))
+    assert [(found.successes, found.problem) for found in rows] == [(10, "")] * 2
+
+
+def one(success: bool, total: float = 0.8, best: float = 0.8, chance: Fraction = Fraction(1, 10)) -> Played:
+    return Played(EpisodeKey("PD", 3, 7), success, total, 2, "agent_done", best, chance)
+
+
+def test_verdicts() -> None:
+    """Worked out by hand: 999 of 1000, a margin of 0.02, the lower Wilson end against chance + 2 points."""
+    assert row("PD", 3, "oracle", "oracle", [one(True)] * 20).problem == ""
+    assert "19 of 20" in row("PD", 3, "oracle", "oracle", [one(True)] * 19 + [one(False)]).problem
+    assert "below the best" in row("PD", 3, "oracle", "oracle", [one(True, total=0.77)] * 20).problem
+    # 8 of 20: the Wilson interval begins at 0.219, above 0.1 + 0.02; 4 of 20: at 0.081, below.
+    assert "chance" in row("PD", 3, "random id", "cheater", [one(True)] * 8 + [one(False)] * 12).problem
+    assert row("PD", 3, "random id", "cheater", [one(True)] * 4 + [one(False)] * 16).problem == ""
+    assert row("PD", 0, "first hit", "cheater", [one(True)] * 20).problem == ""
+    assert row("PD", 3, "hasty", "honest", [one(True)] * 20).problem == ""
+
+
+def test_a_row_counts() -> None:
+    found = row("PD", 3, "oracle", "oracle", [one(True, 0.9, 1.0), one(False, 0.1, 0.5, Fraction(3, 10))])
+    expected = Row("PD", 3, "oracle", "oracle", 2, 1, 0.5, 0.75, 0.2, (7,))
+    assert found == expected
+    assert found.success == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("4", (4,)), ("0-3", (0, 1, 2, 3)), ("0-12/4", (0, 4, 8, 12)), ("2-2", (2,))]
+)
+def test_levels(text: str, expected: tuple[int, ...]) -> None:
+    assert levels(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "x", "3-1", "0-4/0", "-1"])
+def test_other_levels_are_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        levels(text)
+
+
+def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(
+        [
+            "rlve",
+            "selfcheck",
+            "--environments",
+            "POLICY",
+            "--levels",
+            "3",
+            "--seeds",
+            "3",
+            "--agents",
+            "oracle,NaN",
+        ]
+    )
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert "3/3 100.0 %" in printed
+    assert "0/3   0.0 %" in printed
+    assert "all 2 rows hold (6 episodes)" in printed
+
+
+def test_the_command_gives_json_from_workers(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        "--environments",
+        "C1",
+        "--levels",
+        "0-1",
+        "--seeds",
+        "2",
+        "--agents",
+        "oracle",
+        "--workers",
+        "2",
+    ]
+    assert main(["rlve", "selfcheck", *arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ok"] is True
+    assert [(entry["environment"], entry["difficulty"], entry["successes"]) for entry in found["rows"]] == [
+        ("CART", 0, 2),
+        ("CART", 1, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--seeds", "0"], ["--agents", "nobody"], ["--environments", "XX"], ["--levels", "x"]]
+)
+def test_wrong_arguments_end_with_2(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rlve", "selfcheck", *wrong]) == 2
+    assert "expected" in capsys.readouterr().err
