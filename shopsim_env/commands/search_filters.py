@@ -54,7 +54,7 @@ def filtered(arguments: argparse.Namespace, release: Release) -> ProductSet | No
         category = _category(world, arguments.category)
         if arguments.brand is not None and not world.matching(Wishes(brand=arguments.brand), limit=1):
             raise UsageError(
-                f"--brand: expected a brand of this release spelled as there, found {arguments.brand!r}; "
+                f"--brand: expected a brand of this release, spelled as there, found {arguments.brand!r}; "
                 "product pages show brands"
             )
         wishes = Wishes(category=category, brand=arguments.brand, price_min=least, price_max=most)
