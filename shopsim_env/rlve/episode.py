@@ -185,7 +185,7 @@ class Episode:
         )
 
     def step(self, raw: str | bytes | Mapping[str, Any]) -> RlveStep:
-        """Plays one turn of the agent: JSON text or the same as a mapping (`docs/rlve-protocol.md`).
+        """Plays one turn of the agent: JSON text or the same as a mapping (`docs/rlve-tools.md`).
 
         Raises:
             EpisodeError: the episode is over (code `episode_over`).

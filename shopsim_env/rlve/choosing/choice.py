@@ -48,6 +48,16 @@ class Choice:
     feasible: tuple[Good, ...]
     misses: tuple[tuple[int, ...], ...]
 
+    def ordered(self, places: Sequence[int]) -> "Choice":
+        """The same with its constraints in another order."""
+        constraints = tuple(self.constraints[place] for place in places)
+        return replace(self, constraints=constraints, misses=tuple(self.misses[place] for place in places))
+
+    def near(self) -> list[list[Good]]:
+        """For each constraint all products that violate it and no other, in stock in this episode or not."""
+        sets = [self.pool.meeting(item) for item in self.constraints]
+        return [list(self.pool.members(bits)) for bits in _near(self.pool.offered, sets)[1]]
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -14,6 +14,7 @@ from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.column import Column
 from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.likeness import Traits
 from shopsim_env.rlve.fact_model import Category, Good
 from shopsim_env.rlve.facts import World
 from shopsim_env.rlve.safety import denied_path
@@ -41,6 +42,7 @@ class Pool:
         self.category: Category = world.category(category)
         self.goods: tuple[Good, ...] = tuple(world.goods(category))
         self._world = world
+        self._traits: dict[int, Traits] = {}
         self._place = {good.number: place for place, good in enumerate(self.goods)}
         self._columns = {name: self._column(name) for name in _STEP}
         self.everything = (1 << len(self.goods)) - 1
@@ -135,6 +137,17 @@ class Pool:
     def named(self, number: int) -> tuple[tuple[str, int], ...]:
         """Attribute families and values that a product names, in order."""
         return tuple(sorted(self._named[self.place(number)]))
+
+    def traits(self, good: Good) -> Traits:
+        """What is compared of a product of the category."""
+        found = self._traits.get(good.number)
+        if found is None:
+            values: dict[str, set[int]] = {}
+            for family, value in self._named[self.place(good.number)]:
+                values.setdefault(family, set()).add(value)
+            named = {family: frozenset(numbers) for family, numbers in values.items()}
+            found = self._traits[good.number] = Traits(good.category, good.brand, good.price_low, named)
+        return found
 
     def _column(self, name: str) -> Column:
         values = map(attrgetter(name), self.goods)

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shopsim_env.dialogue.check import Draft
 from shopsim_env.dialogue.ledger import Fact, Ledger
 from shopsim_env.dialogue.wording import Worded, Wording
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.customer.needs import Brief, Need, Remark, Utterance
-from shopsim_env.rlve.customer.noise import Piece, Typist, cut
+from shopsim_env.rlve.customer.noise import Piece
 from shopsim_env.rlve.customer.questions import Question, asked, understand
+from shopsim_env.rlve.customer.speech import REQUEST, Speech
 from shopsim_env.rlve.customer.topics import BY_NAME
-from shopsim_env.rlve.customer.words import SPACE, count_words, fill, listed, sentence
+from shopsim_env.rlve.customer.words import count_words, listed
 from shopsim_env.rlve.difficulty import Axes
 from shopsim_env.rlve.draws import Draws
 
 TOLD_PER_ANSWER: Final = 2
-PATIENCE_LIMIT: Final = 0.3
+LEAST_SATISFACTION: Final = 0.3
 """Two satisfactions in a row below it, and the customer leaves."""
 
 
@@ -50,7 +50,6 @@ class Customer:
         revised: Whether a change of mind was said.
         turns: Answers so far.
         left: Whether it left.
-        worded: What `wording` gave, in order.
     """
 
     def __init__(
@@ -60,17 +59,20 @@ class Customer:
         self.revised = False
         self.turns = 0
         self.left = False
-        self.worded: list[Worded] = []
         self._language = language
         self._draws = draws
-        self._typist = Typist(axes.p_noise, language)
-        self._wording = wording
+        self._speech = Speech(language, axes.p_noise, wording)
         self._spoken = 0
         self._matters: list[_Matter] = []
         self._current = 0
         self._satisfied: list[float] = []
         self._confirmed: set[str] = set()
         self._add(brief)
+
+    @property
+    def worded(self) -> tuple[Worded, ...]:
+        """What the wording gave, in order."""
+        return tuple(self._speech.worded)
 
     def open(self) -> Utterance:
         """The first words: the request, the needs that are not left out, and how many are."""
@@ -93,8 +95,8 @@ class Customer:
         """
         self._current = self._place(brief)
         draws = self._next_draws()
-        request = sentence(self._language, brief.request, brief.keep)
-        said = [fill(self._language, "remind", draws, request=request), self._count_left(draws)]
+        request = self._speech.sentence(brief.request, brief.keep)
+        said = [self._speech.fill("remind", draws, request=request), self._count_left(draws)]
         return self._say(said, "introduce", (), draws)
 
     def answer(self, message: str, remark: Remark | None = None) -> Utterance:
@@ -106,6 +108,7 @@ class Customer:
 
         Raises:
             UsageError: it left already (code `customer_left`).
+            SimulatorError: the endpoint behind the wording failed; the episode cannot go on.
         """
         if self.left:
             raise UsageError(
@@ -115,9 +118,9 @@ class Customer:
         draws = self._next_draws()
         if remark is not None:
             self._satisfied = [*self._satisfied[-1:], remark.satisfaction]
-        if len(self._satisfied) > 1 and max(self._satisfied) < PATIENCE_LIMIT:
+        if len(self._satisfied) > 1 and max(self._satisfied) < LEAST_SATISFACTION:
             self.left = True
-            return self._say([fill(self._language, "quit", draws)], "quit", (), draws)
+            return self._say([self._speech.fill("quit", draws)], "quit", (), draws)
         return self._reply(understand(message), remark, draws)
 
     def _reply(self, question: Question, remark: Remark | None, draws: Draws) -> Utterance:
@@ -125,10 +128,10 @@ class Customer:
         said: list[list[Piece]] = []
         correcting = remark is not None and remark.act == "correct"
         if remark is not None and correcting:
-            said.append(sentence(self._language, remark.text, remark.keep))
+            said.append(self._speech.sentence(remark.text, remark.keep))
         revision, words = self._change_mind(draws)
         said += words
-        told, repeated, words = self._respond(question, draws)
+        told, repeated, words = self._respond(question, revision, draws)
         said += words
         acts = [
             ("switch", bool(revision)),
@@ -138,15 +141,17 @@ class Customer:
         ]
         # What is right about the old wish is not said of the new one.
         if remark is not None and remark.act == "confirm" and not revision:
-            said.append(sentence(self._language, remark.text, remark.keep))
+            said.append(self._speech.sentence(remark.text, remark.keep))
             acts.append(("repeat" if remark.text in self._confirmed else "confirm", True))
             self._confirmed.add(remark.text)
         if not any(said):
-            said.append(fill(self._language, "unclear" if question.asking else "continue", draws))
+            said.append(self._speech.fill("unclear" if question.asking else "continue", draws))
         act = next((name for name, holds in acts if holds), "continue")
         return self._say(said, act, (*revision, *told), draws)
 
-    def _respond(self, question: Question, draws: Draws) -> tuple[tuple[Need, ...], bool, list[list[Piece]]]:
+    def _respond(
+        self, question: Question, just_said: Sequence[Need], draws: Draws
+    ) -> tuple[tuple[Need, ...], bool, list[list[Piece]]]:
         """Needs told, whether told ones are said again, and the words for it."""
         pending = self._pending()
         told = asked(question, pending)
@@ -157,17 +162,19 @@ class Customer:
             words = self._tell("tell", chosen, question, draws)
             return chosen, False, [words, self._count_left(draws)]
         again = asked(question, [need for need in self._needs() if need.id in self.ledger.disclosed])
+        if again and again[0] in just_said:
+            return (), False, []
         if again:
             return (), True, [self._tell("repeat", again[:TOLD_PER_ANSWER], question, draws)]
         if question.open:
-            return (), False, [fill(self._language, "no_more", draws)]
+            return (), False, [self._speech.fill("no_more", draws)]
         return (), False, self._nothing(question, draws)
 
     def _nothing(self, question: Question, draws: Draws) -> list[list[Piece]]:
         if not question.topics:
             return []
         label = BY_NAME[question.topics[0]].label(self._language)
-        return [fill(self._language, "nothing", draws, topic=[(label, False)])]
+        return [self._speech.fill("nothing", draws, topic=[(label, False)])]
 
     def _change_mind(self, draws: Draws) -> tuple[tuple[Need, ...], list[list[Piece]]]:
         """The revision of the current matter if it is still to be said, and its words."""
@@ -182,50 +189,28 @@ class Customer:
         facts = tuple(new if fact.id == new.id else fact for fact in self.ledger.facts)
         self.ledger = Ledger(facts, self.ledger.disclosed)
         gaps = {"old": [(old.value, True)], "new": [(new.value, True)]}
-        return (new,), [fill(self._language, "switch", draws, **gaps)]
+        return (new,), [self._speech.fill("switch", draws, **gaps)]
 
     def _bring_up(self, occasion: str, act: str) -> Utterance:
-        draws = self._next_draws()
+        draws, speech = self._next_draws(), self._speech
         brief = self._matters[self._current].brief
         told = tuple(need for need in brief.needs if need.id not in brief.pending)
         self.ledger = self.ledger.tell(told)
-        language = self._language
-        request = sentence(language, brief.request, brief.keep)
-        said = [fill(language, occasion, draws, request=request)]
+        said = [speech.fill(occasion, draws, request=speech.sentence(brief.request, brief.keep))]
         if told:
-            said.append(fill(language, "needs", draws, needs=listed(language, [need.value for need in told])))
-        if self._wording is not None:
-            wish = Fact("request", "request", brief.request, frozenset())
-            said = [self._reworded(said, (wish, *told), brief.keep)]
-        return self._say([*said, self._count_left(draws)], act, told, draws)
+            said.append(speech.fill("needs", draws, needs=self._listed(told)))
+        wish = Fact(REQUEST, REQUEST, brief.request, frozenset())
+        words = speech.reword(said, (wish, *told), self._pending(), brief.keep)
+        return self._say([words, self._count_left(draws)], act, told, draws)
 
     def _tell(self, occasion: str, needs: Sequence[Need], question: Question, draws: Draws) -> list[Piece]:
         """Words that tell needs, or tell them again."""
         self.ledger = self.ledger.tell(needs)
-        values = listed(self._language, [need.value for need in needs])
-        words = fill(self._language, occasion, draws, needs=values)
-        if self._wording is None:
-            return words
-        return self._reworded([words], tuple(needs), (), question.topics)
+        words = self._speech.fill(occasion, draws, needs=self._listed(needs))
+        return self._speech.reword([words], needs, self._pending(), (), question.topics)
 
-    def _reworded(
-        self,
-        said: Sequence[list[Piece]],
-        told: tuple[Fact, ...],
-        keep: Sequence[str],
-        topics: tuple[str, ...] = (),
-    ) -> list[Piece]:
-        """What the wording makes of the sentences; `said` itself where its check refuses that."""
-        pieces = self._spaced(said)
-        if self._wording is None:
-            return pieces
-        text = "".join(part for part, _ in pieces)
-        worded = self._wording.word(Draft(text, told, tuple(self._pending()), topics))
-        self.worded.append(worded)
-        if worded.source == "template":
-            return pieces
-        values = [fact.value for fact in told if fact.kind != "request"]
-        return cut(worded.text, (*values, *keep))
+    def _listed(self, needs: Sequence[Need]) -> list[Piece]:
+        return listed(self._language, [need.value for need in needs])
 
     def _count_left(self, draws: Draws) -> list[Piece]:
         """How many needs of the current matter are untold; nothing when none is."""
@@ -233,20 +218,10 @@ class Customer:
         count = sum(need.id not in self.ledger.disclosed for need in matter.needs)
         if not count:
             return []
-        return fill(self._language, "left", draws, count=[(count_words(self._language, count), True)])
+        return self._speech.fill("left", draws, count=[(count_words(self._language, count), True)])
 
     def _say(self, said: Iterable[list[Piece]], act: str, told: tuple[Need, ...], draws: Draws) -> Utterance:
-        text = self._typist.type(self._spaced(said), draws.fork("typing"))
-        return Utterance(text, act, told)
-
-    def _spaced(self, said: Iterable[list[Piece]]) -> list[Piece]:
-        """Sentences one after the other."""
-        pieces: list[Piece] = []
-        for words in said:
-            if words and pieces:
-                pieces.append((SPACE[self._language], True))
-            pieces += words
-        return pieces
+        return Utterance(self._speech.typed(said, draws), act, told)
 
     def _next_draws(self) -> Draws:
         """Draws of the next utterance, whatever the earlier ones took."""

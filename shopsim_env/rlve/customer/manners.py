@@ -1,7 +1,7 @@
 """How a language model may reword the customer's sentences: instructions and closed lists of words.
 
-Belongs here: the Chinese and the English manner for `shopsim_env.dialogue.wording`. A value of an RLVE need is
-a whole phrase, so besides values only connectives and politeness may stand.
+Belongs here: the Chinese and the English manner for `shopsim_env.dialogue.wording`. A value of an RLVE need
+is a whole phrase, so besides values only connectives and politeness may stand.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,8 +27,8 @@ next finally lastly good day morning question help could can hope moment quick r
 """
 _SYSTEM_ENGLISH: Final = (
     "You are a customer of an online shop. Reword the sentences in everyday speech. Every text of the list "
-    "'verbatim' must occur exactly as it is. Do not add, drop, weaken or negate any requirement, and use no other "
-    "number, color, size or product name. Give nothing but the reworded text."
+    "'verbatim' must occur exactly as it is. Do not add, drop, weaken or negate any requirement, and use no "
+    "other number, color, size or product name. Give nothing but the reworded text."
 )
 _SYSTEM_CHINESE: Final = (
     "你是网店的顾客，用口语改写下面的话。“原文”列出的每一段必须一字不差地出现，"

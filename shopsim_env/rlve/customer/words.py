@@ -176,7 +176,7 @@ WORDINGS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "The details: {needs}.",
             "What I can tell you: {needs}.",
             "To be precise: {needs}.",
-            "Some particulars: {needs}.",
+            "The particulars: {needs}.",
             "Please keep in mind: {needs}.",
             "This is the situation: {needs}.",
             "What you should know: {needs}.",

@@ -5,13 +5,13 @@ constraints `choosing.choice`.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, Final
 
-from shopsim_env.rlve.choosing.choice import Choice, choose_in, no_choice
+from shopsim_env.rlve.choosing.choice import Choice, Limits, choose_in, no_choice
 from shopsim_env.rlve.choosing.constraint import KINDS, decimal_text
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
@@ -26,6 +26,7 @@ from shopsim_env.rlve.envs.base import (
     questions_for,
 )
 from shopsim_env.rlve.envs.goods import limits_of, loosened
+from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.goods import BundlePick, score_bundle
@@ -103,13 +104,13 @@ class Bundle(Task):
                 {
                     "category": list(slot.pool.category.levels),
                     "constraints": [item.text(language, families) for item in slot.constraints],
-                    "cheapest": ids.product_id(min(slot.feasible, key=lambda good: (good.price_low or 0, good.number)).number),
+                    "cheapest": ids.product_id(cheapest(slot).number),
                     "feasible": len(slot.feasible),
                 }
                 for slot in self._plan.slots
             ],
             "budget": decimal_text(self._plan.budget),
-            "cheapest_total": decimal_text(sum(map(cheapest_price, self._plan.slots))),
+            "cheapest_total": decimal_text(optimum_of(self._plan.slots)),
         }
 
     def _in_force(self, heard: Heard) -> Plan:
@@ -151,15 +152,14 @@ class Bundle(Task):
 
     def _needs(self, plan: Plan) -> list[Need]:
         setting = self._setting
-        needs: list[Need] = []
+        amount = decimal_text(plan.budget)
+        said = _BUDGET[setting.language].format(amount)
+        needs = [Need("budget", "budget", said, frozenset({"budget"}), data={"budget": float(amount)})]
         for place, (slot, called) in enumerate(zip(plan.slots, self._names, strict=True)):
             prefix = _PREFIX[setting.language].format(slot=called)
             for at, item in enumerate(slot.constraints):
                 need = constraint_need(setting, f"s{place}c{at}", item, prefix)
                 needs.append(replace(need, data={"slot": place, **need.data}, keep=(called, *need.keep)))
-        amount = decimal_text(plan.budget)
-        said = _BUDGET[setting.language].format(amount)
-        needs.append(Need("budget", "budget", said, frozenset({"budget"}), data={"budget": float(amount)}))
         return needs
 
 
@@ -171,8 +171,7 @@ def make(setting: Setting) -> Task:
     """
     draws = setting.draws.fork("bundle")
     slots = _slots(setting, draws, slot_count(setting))
-    optimum = sum(map(cheapest_price, slots))
-    plan = Plan(slots, budget_for(optimum, setting.task_axes.slack))
+    plan = Plan(slots, budget_for(optimum_of(slots), setting.task_axes.slack))
     before = _earlier(setting, plan, draws.fork("revision")) if draws.chance(setting.axes.p_switch) else None
     return Bundle(setting, draws.pick(_PROJECTS[setting.language]), plan, before)
 
@@ -189,9 +188,14 @@ def budget_for(optimum: int, slack: float) -> int:
     return -(-widened // (1000 * _WHOLE_UNIT)) * _WHOLE_UNIT
 
 
-def cheapest_price(slot: Choice) -> int:
-    """Price of the cheapest product that fits a slot, in hundredths."""
-    return min(good.price_low or 0 for good in slot.feasible)
+def cheapest(slot: Choice) -> Good:
+    """The cheapest product that fits a slot."""
+    return min(slot.feasible, key=lambda good: (good.price_low or 0, good.number))
+
+
+def optimum_of(slots: Iterable[Choice]) -> int:
+    """The least that products which fit all slots cost, in hundredths; no slot depends on another."""
+    return sum(cheapest(slot).price_low or 0 for slot in slots)
 
 
 def slot_names(pools: Sequence[Pool]) -> tuple[str, ...]:
@@ -220,20 +224,27 @@ def _slot(setting: Setting, pool: Pool, draws: Draws) -> Choice | None:
     """Constraints in one category that its cheapest product does not meet; None when a few draws find none."""
     most = 1 if setting.axes.m == 1 else _MOST_CONSTRAINTS
     for _ in range(_SLOT_DRAWS):
-        limits = replace(limits_of(setting, draws.between(1, most)), fewest=1, misses=1, kinds=_SLOT_KINDS)
+        limits = _limits(setting, pool, draws.between(1, most))
         slot = choose_in(pool, draws, limits, setting.overlay.stock.remains)
         if slot is not None and _binds(setting, slot):
             return slot
     return None
 
 
+def _limits(setting: Setting, pool: Pool, constraints: int) -> Limits:
+    """Limits of a slot. Products without a price do not fit, and take places of a search's hits."""
+    limits = limits_of(setting, constraints)
+    unpriced = len(pool) - pool.priced.bit_count()
+    most = max(1, min(limits.most, setting.axes.top_k - unpriced))
+    return replace(limits, fewest=1, most=most, misses=1, kinds=_SLOT_KINDS)
+
+
 def _binds(setting: Setting, slot: Choice) -> bool:
-    """Whether a product in stock that does not fit is cheaper than all that do."""
-    price, remains = cheapest_price(slot), setting.overlay.stock.remains
-    fitting = {good.number for good in slot.feasible}
-    pool = slot.pool
-    cheaper = pool.members(pool.offered & pool.column("price_low").up_to(price - 1))
-    return any(good.number not in fitting and remains(good.number) for good in cheaper)
+    """Whether neglecting any constraint makes a product the cheapest that does not fit."""
+    price, remains = cheapest(slot).price_low or 0, setting.overlay.stock.remains
+    return all(
+        any((good.price_low or 0) < price and remains(good.number) for good in goods) for goods in slot.near()
+    )
 
 
 def _earlier(setting: Setting, plan: Plan, draws: Draws) -> Plan | None:
@@ -248,7 +259,7 @@ def _earlier(setting: Setting, plan: Plan, draws: Draws) -> Plan | None:
         return budget
     for place in draws.shuffled(range(len(plan.slots))):
         slot = plan.slots[place]
-        limits = replace(limits_of(setting, len(slot.constraints)), fewest=1, misses=1)
+        limits = _limits(setting, slot.pool, len(slot.constraints))
         wider = loosened(setting, slot, limits, draws)
         if wider is not None and _binds(setting, wider):
             return Plan((*plan.slots[:place], wider, *plan.slots[place + 1 :]), plan.budget)

@@ -6,19 +6,25 @@ Belongs here: rules that more than one of product discovery, substitution and bu
 from dataclasses import replace
 from typing import Final
 
-from shopsim_env.rlve.choosing.choice import Choice, Limits, complete
+from shopsim_env.rlve.choosing.choice import FEWEST_FEASIBLE, MOST_FEASIBLE, Choice, Limits, complete
 from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting
 
+# Generators cannot plan for a shop in which everything is out of stock.
+_LEAST_AVAILABLE: Final = 0.05
 # The earlier goal's bound is wider by a share from this range, in per cent.
 _WIDER: Final = (20, 60)
 
 
 def limits_of(setting: Setting, constraints: int) -> Limits:
-    """Limits of a choice of so many constraints at this difficulty."""
-    available = max(0.05, 1 - setting.axes.p_oos)
-    return Limits(constraints, setting.task_axes.slack, available)
+    """Limits of a choice of so many constraints at this difficulty.
+
+    One search shows all that is feasible: beyond its depth, noise could hide a product that is needed.
+    """
+    available = max(_LEAST_AVAILABLE, 1 - setting.axes.p_oos)
+    most = max(FEWEST_FEASIBLE, min(MOST_FEASIBLE, setting.axes.top_k))
+    return Limits(constraints, setting.task_axes.slack, available, most=most)
 
 
 def loosened(setting: Setting, choice: Choice, limits: Limits, draws: Draws) -> Choice | None:
@@ -26,11 +32,12 @@ def loosened(setting: Setting, choice: Choice, limits: Limits, draws: Draws) -> 
 
     None when no bound can be widened so.
     """
+    allowed = replace(limits, most=2 * limits.most)
     numeric = [at for at, item in enumerate(choice.constraints) if item.kind in BOUNDS]
     for at in draws.shuffled(numeric):
         wider = _widened(choice.constraints[at], draws.between(*_WIDER))
         constraints = (*choice.constraints[:at], wider, *choice.constraints[at + 1 :])
-        before = complete(choice.pool, constraints, replace(limits, most=2 * limits.most), setting.overlay.stock.remains)
+        before = complete(choice.pool, constraints, allowed, setting.overlay.stock.remains)
         if before and len(before.feasible) > len(choice.feasible):
             return before
     return None

@@ -4,11 +4,12 @@ Belongs here: the goal of SUB and its grading. The score is `scores.ranking`, li
 draw of constraints `choosing.choice`.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shopsim_env.rlve.choosing.choice import FEWEST_FEASIBLE, Choice, Limits, choose
-from shopsim_env.rlve.choosing.likeness import Traits, points
+from shopsim_env.rlve.choosing.likeness import points
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.customer.needs import Brief, Revision
 from shopsim_env.rlve.draws import Draws
@@ -30,7 +31,9 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 4, 6
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 4
+# Of the products that violate one constraint, so many are compared with the original.
+_MOST_NEAR: Final = 8
 _REQUEST: Final = {
     "zh": "商品{id}缺货了，请帮我找替代品，品类：{category}，最多推荐{k}款，都要有货，而且是最像它的。相似度这样算："
     "类目相同2分，品牌相同1分，每有一种属性（颜色、材质等）与它有相同的取值1分，价格相差不超过10%的2分，"
@@ -53,14 +56,14 @@ class Original:
     def __init__(self, pool: Pool, good: Good) -> None:
         self.good = good
         self._pool = pool
-        self._traits = traits(pool, good)
+        self._traits = pool.traits(good)
         self._points: dict[int, int] = {}
 
     def points(self, good: Good) -> int:
         """Points of a product of the category."""
         found = self._points.get(good.number)
         if found is None:
-            found = self._points[good.number] = points(self._traits, traits(self._pool, good))
+            found = self._points[good.number] = points(self._traits, self._pool.traits(good))
         return found
 
     def best(self, choice: Choice) -> list[int]:
@@ -169,26 +172,55 @@ def make(setting: Setting) -> Task:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
     limits = limits_of(setting, setting.axes.m)
-    found: list[tuple[int, int, Choice, Original]] = []
+    best: _Drawn | None = None
     for attempt in range(_CHOICE_DRAWS):
-        draws = setting.draws.fork("goal", attempt)
-        choice, original = _drawn(setting, limits, draws)
-        found.append((_guessable(choice, original), attempt, choice, original))
-        if not found[-1][0]:
+        drawn = _drawn(setting, limits, setting.draws.fork("goal", attempt))
+        if best is None or drawn.faults < best.faults:
+            best = drawn
+        if not best.faults:
             break
-    _, _, choice, original = min(found, key=lambda one: one[:2])
-    setting.overlay.stock.force(original.good.number, 0)
+    assert best is not None  # noqa: S101 - there is at least one attempt
+    setting.overlay.stock.force(best.original.good.number, 0)
     draws = setting.draws.fork("revision")
-    before = loosened(setting, choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
-    return Substitution(setting, choice, original, before)
+    before = loosened(setting, best.choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
+    return Substitution(setting, best.choice, best.original, before)
 
 
-def _drawn(setting: Setting, limits: Limits, draws: Draws) -> tuple[Choice, Original]:
+class _Drawn(NamedTuple):
+    """A drawn goal; `faults` counts the shortcuts by which a best substitute is found."""
+
+    faults: int
+    choice: Choice
+    original: Original
+
+
+def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
     """A choice and the product that its feasible ones are to replace."""
-    choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
-    candidates = draws.shuffled(_replaceable(choice))[:_ORIGINAL_DRAWS]
-    drawn = [(_without(choice, good), Original(choice.pool, good)) for good in candidates]
-    return min(drawn, key=lambda one: _guessable(*one))
+    remains = setting.overlay.stock.remains
+    choice = choose(setting.pools, draws, limits, remains)
+    near = [[good for good in goods if remains(good.number)][:_MOST_NEAR] for goods in choice.near()]
+    found: list[_Drawn] = []
+    for good in draws.shuffled(_replaceable(choice))[:_ORIGINAL_DRAWS]:
+        found.append(_judged(_without(choice, good), Original(choice.pool, good), near))
+        if not found[-1].faults:
+            break
+    return min(found, key=lambda one: one.faults)
+
+
+def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) -> _Drawn:
+    """A goal with its faults; the constraints whose neglect misleads most are told first.
+
+    Faults: the cheapest feasible product is a best one; more than half of the feasible ones are; a constraint
+    whose neglect brings up no product that is likelier than the best.
+    """
+    best = set(original.best(choice))
+    top = max(map(original.points, choice.feasible))
+    cheapest = min(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
+    likest = [max((original.points(good) for good in goods if good != original.good), default=0) for goods in near]
+    harmless = sum(one <= top for one in likest)
+    faults = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + harmless
+    order = sorted(range(len(likest)), key=lambda place: -likest[place])
+    return _Drawn(faults, choice.ordered(order), original)
 
 
 def _replaceable(choice: Choice) -> list[Good]:
@@ -211,27 +243,3 @@ def _replaceable(choice: Choice) -> list[Good]:
 def _without(choice: Choice, original: Good) -> Choice:
     left = tuple(good for good in choice.feasible if good.number != original.number)
     return Choice(choice.pool, choice.constraints, left, choice.misses)
-
-
-def _guessable(choice: Choice, original: Original) -> int:
-    """How many shortcuts would find a best substitute.
-
-    The cheapest feasible product; any feasible one in half of the cases; the likest one when constraints are
-    ignored.
-    """
-    best = set(original.best(choice))
-    cheapest = min(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
-    numbers = [number for misses in choice.misses for number in misses]
-    missing = [good for number in numbers if (good := choice.pool.find(number)) and good != original.good]
-    top = max(map(original.points, choice.feasible))
-    beaten = any(original.points(good) > top for good in missing)
-    return (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + (not beaten)
-
-
-def traits(pool: Pool, good: Good) -> Traits:
-    """What is compared of a product of a pool."""
-    values: dict[str, set[int]] = {}
-    for family, value in pool.named(good.number):
-        values.setdefault(family, set()).add(value)
-    named = {family: frozenset(found) for family, found in values.items()}
-    return Traits(good.category, good.brand, good.price_low, named)

@@ -7,7 +7,9 @@ the order is in `returns` and `status`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import reduce
 from itertools import combinations, islice
+from operator import and_
 from typing import Any, Final
 
 from shopsim_env.rlve.choosing.constraint import Constraint, decimal_text
@@ -144,19 +146,25 @@ def describe(
         reads_lines: Whether the order itself has to be opened, because one of its lines is meant.
         most_facts: Facts that may be said.
     """
+    fits = {fact: _bits(candidates, fact) for fact in (*always, *options)}
+    everyone, wanted = (1 << len(candidates)) - 1, 1 << candidates.index(meant)
+    base = reduce(and_, (fits[fact] for fact in always), everyone)
     spare: Description | None = None
     for facts in _sets(options, most_facts):
-        if _fitting(candidates, (*always, *facts)) != [meant]:
+        if reduce(and_, (fits[fact] for fact in facts), base) != wanted:
             continue
-        found = Description(facts, _turns(candidates, meant, (*always, *facts), tool_budget, reads_lines))
-        if found.turns > most_turns:
+        needed = all(
+            reduce(and_, (fits[other] for other in facts if other is not fact), base) != wanted for fact in facts
+        )
+        if spare is not None and not needed:
             continue
-        if all(
-            len(_fitting(candidates, (*always, *(one for one in facts if one is not fact)))) > 1
-            for fact in facts
-        ):
-            return found
-        spare = spare or found
+        told = {fact.kind: fits[fact] for fact in facts}
+        turns = _turns(candidates, told.get(DATE, everyone), told.get(MONEY), tool_budget, reads_lines)
+        found = Description(facts, turns)
+        if found.turns <= most_turns:
+            if needed:
+                return found
+            spare = found
     return spare
 
 
@@ -196,24 +204,31 @@ def _sets(options: Sequence[Told], most: int) -> Iterator[tuple[Told, ...]]:
                 yield facts
 
 
-def _fitting(candidates: Iterable[Candidate], facts: Sequence[Told]) -> list[Candidate]:
-    return [one for one in candidates if all(one.meets(fact) for fact in facts)]
+def _bits(candidates: Sequence[Candidate], fact: Told) -> int:
+    """The candidates that a fact fits, one bit each."""
+    return sum(1 << at for at, one in enumerate(candidates) if one.meets(fact))
 
 
-def _turns(
-    candidates: Sequence[Candidate],
-    meant: Candidate,
-    facts: Sequence[Told],
-    tool_budget: int,
-    reads_lines: bool,
-) -> int:
-    """Turns of the plan that `oracles.orders` follows: list, orders opened for money, products opened for goods."""
-    left = _fitting(candidates, [fact for fact in facts if fact.kind == DATE])
+def _members(candidates: Sequence[Candidate], bits: int) -> list[Candidate]:
+    return [one for at, one in enumerate(candidates) if bits >> at & 1]
+
+
+def _turns(candidates: Sequence[Candidate], dated: int, priced: int | None, tool_budget: int, reads_lines: bool) -> int:
+    """Turns of the plan that `oracles.orders` follows: list, orders opened for money, products opened for goods.
+
+    Args:
+        candidates: All that may be meant.
+        dated: Those that the told date fits.
+        priced: Those that the told price fits; None where none is told.
+        tool_budget: Calls in one turn.
+        reads_lines: Whether lines are meant.
+    """
+    left = _members(candidates, dated)
     orders = {one.order.id for one in left}
-    money = [fact for fact in facts if fact.kind == MONEY]
-    opened = (reads_lines and len(orders) == 1) or (bool(money) and len(left) > 1)
+    opened = (reads_lines and len(orders) == 1) or (priced is not None and len(left) > 1)
     turns = 1 + (_batches(len(orders), tool_budget) if opened else 0)
-    left = _fitting(left, money) if opened else left
+    if opened and priced is not None:
+        left = _members(candidates, dated & priced)
     if len(left) > 1:
         turns += _batches(len({line.number for one in left for line in one.lines}), tool_budget)
     return turns + (reads_lines and not opened)

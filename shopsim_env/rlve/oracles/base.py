@@ -18,7 +18,7 @@ class Agent(ABC):
 
     @abstractmethod
     def act(self, sight: Sight) -> dict[str, Any]:
-        """The agent's turn as JSON (`docs/rlve-protocol.md`)."""
+        """The agent's turn as JSON (`docs/rlve-tools.md`)."""
 
 
 def ask_rest(sight: Sight) -> dict[str, Any]:

@@ -17,25 +17,27 @@ class BundleOracle(Agent):
 
     def __init__(self) -> None:
         self._asked: dict[int, dict[str, Any]] = {}
-        self._found: dict[int, list[str]] = {}
+        self._found: dict[int, str] = {}
         self._order: list[int] = []
 
     def act(self, sight: Sight) -> dict[str, Any]:
-        """Asks for what is open and searches in the same turn; answers when every slot's search is up to date."""
+        """Asks for what is open and searches in the same turn, until every slot's search is up to date."""
         self._read(sight.results)
         wanted = slot_filters(sight)
-        self._order = [slot for slot, filters in wanted.items() if self._asked.get(slot) != filters][: sight.tool_budget]
+        stale = [slot for slot, filters in wanted.items() if self._asked.get(slot) != filters]
+        self._order = stale[: sight.tool_budget]
         for slot in self._order:
             self._asked[slot] = wanted[slot]
         if self._order or sight.open_needs:
             calls = [_search(wanted[slot], sight.top_k) for slot in self._order]
             turn = call_tools(sight, *calls)
             return turn | ask_rest(sight) if sight.open_needs else turn
-        return answer(sight, recommended_product_ids=[self._found[slot][0] for slot in wanted])
+        return answer(sight, recommended_product_ids=[self._found[slot] for slot in wanted])
 
     def _read(self, results: tuple[ToolRecord, ...]) -> None:
         for slot, record in zip(self._order, results, strict=True):
-            self._found[slot] = [card["product_id"] for card in sorted(record.result["products"], key=_price)]
+            cards = [card for card in record.result["products"] if card["price"] is not None]
+            self._found[slot] = min(cards, key=_price)["product_id"]
 
 
 def slot_filters(sight: Sight) -> dict[int, dict[str, Any]]:

@@ -4,6 +4,7 @@ Belongs here: the change between parts. A part that is taken up again begins ane
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from shopsim_env.rlve.oracles.base import Agent
@@ -27,4 +28,6 @@ class JourneyOracle(Agent):
         if self._agent is None or sight.env_id != self._playing:
             self._playing = sight.env_id
             self._agent = self._oracles[sight.env_id]()
+            # The last turn's results are another part's.
+            sight = replace(sight, results=())
         return self._agent.act(sight)
