@@ -327,7 +327,7 @@ def test_wrong_arguments_are_refused(tmp_path):
         generate_sample(0, 1)
     with pytest.raises(UsageError, match=r"indices below 10, found \[10\]"):
         generate_sample(10, 1, {10: ("1", ("颜色分类", "尺码"))})
-    with pytest.raises(UsageError, match=r"sample\.raw\.json\.gz, found data\.json"):
+    with pytest.raises(UsageError, match=r"my\.raw\.json\.gz, found 'data\.json'"):
         write_sample(tmp_path / "data.json", 5, 1)
 
 
