@@ -1,20 +1,25 @@
 """Plays trace records again and says where the first difference is.
 
-Belongs here: the comparison of one record and of a file. The format is in `trace`.
+Belongs here: the comparison of one record of the Shop, and of a file of any records. The format is in
+`trace`; records of RLVE are compared in `shopsim_env.rlve.trace`.
 """
 
-from collections.abc import Iterator
+import importlib.util
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shopsim_env.canonical import compact_json
 from shopsim_env.dialogue.wording import ModelWording
-from shopsim_env.errors import EpisodeError, ShopSimError, TraceError
+from shopsim_env.errors import EpisodeError, ShopSimError, TraceError, UsageError
 from shopsim_env.recording import IdentifiedRelease, TracedEnv
 from shopsim_env.trace import TraceReader, TraceRecord, decode_action, read_record
 from shopsim_env.versions import component_versions
 
+RLVE_TRACE_SCHEMA = "shopsim-rlve-trace-v1"
 _RESULT = ("ended_by", "termination_reason", "reward", "reward_detail", "wordings")
 
 
@@ -53,22 +58,59 @@ class Verification:
 
 
 def verify_file(path: str | Path, release: IdentifiedRelease) -> Verification:
-    """Plays every record of a file again on `release`.
+    """Plays every record of a file again on `release`: episodes of the Shop, of RLVE, or both.
 
     Raises:
         TraceError: the file is missing, or a whole line of it is no record; names the line.
+        UsageError: a record of RLVE where pydantic is missing (code `missing_extra`), or on a release that
+            has no RLVE.
     """
     reader = TraceReader(path)
     episodes = steps = 0
     differences = []
-    for number, line in reader:
-        record = read_record(line, f"{path}, line {number}")
-        episodes += 1
-        steps += len(record.actions)
-        found = verify_line(line, number, release)
-        if found is not None:
-            differences.append(found)
+    with ExitStack() as opened:
+        compare_rlve: _Compare | None = None
+        for number, line in reader:
+            where = f"{path}, line {number}"
+            if _schema(line) == RLVE_TRACE_SCHEMA:
+                compare_rlve = compare_rlve or _rlve(release, opened)
+                count, found = compare_rlve(line, number, where)
+            else:
+                count, found = len(read_record(line, where).actions), verify_line(line, number, release)
+            episodes += 1
+            steps += count
+            if found is not None:
+                differences.append(found)
     return Verification(episodes, steps, tuple(differences), reader.torn)
+
+
+_Compare = Callable[[bytes, int, str], "tuple[int, Difference | None]"]
+
+
+def _schema(line: bytes) -> Any:
+    """The schema that a line names; None where it is no record, which its reader refuses."""
+    try:
+        values = json.loads(line)
+    except ValueError:
+        return None
+    return values.get("schema") if isinstance(values, dict) else None
+
+
+def _rlve(release: Any, opened: ExitStack) -> _Compare:
+    """What compares records of RLVE; its market is closed with `opened`."""
+    if importlib.util.find_spec("pydantic") is None:
+        raise UsageError(
+            "episodes of RLVE need pydantic, found none; install 'shopsim[rlve]'", code="missing_extra"
+        )
+    from shopsim_env.rlve.market import Market
+    from shopsim_env.rlve.trace import compare_record, read_rlve_record
+
+    market = opened.enter_context(Market.of(release))
+
+    def compare(line: bytes, number: int, where: str) -> tuple[int, Difference | None]:
+        return len(read_rlve_record(line, where).actions), compare_record(line, number, market)
+
+    return compare
 
 
 def verify_line(line: bytes, number: int, release: IdentifiedRelease) -> Difference | None:

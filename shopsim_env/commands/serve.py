@@ -23,7 +23,13 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=5700, help="port (default 5700; 0: a free one)")
-    parser.add_argument("--slots", type=int, default=64, metavar="N", help="episodes at once (default 64)")
+    parser.add_argument(
+        "--slots",
+        type=int,
+        default=64,
+        metavar="N",
+        help="episodes at once, as many again of RLVE (64)",
+    )
     parser.add_argument(
         "--lease-ttl",
         type=float,
@@ -78,6 +84,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     from shopsim_env.server.guard import make_guard
     from shopsim_env.server.logs import start_logging
     from shopsim_env.server.replay_routes import add_pages
+    from shopsim_env.server.rlve_service import RlveService
     from shopsim_env.server.running import Ending, listen
     from shopsim_env.server.running import run as run_server
     from shopsim_env.server.service import Service
@@ -97,18 +104,16 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         journal = None
         if arguments.resume_log:
             journal = opened.enter_context(closing(Journal(arguments.resume_log, sync=arguments.resume_sync)))
-        pool = LeasePool(
-            release,
-            arguments.slots,
-            ttl_s=arguments.lease_ttl,
-            max_waiting=arguments.max_waiting,
-            prefix=arguments.lease_prefix,
-            journal=journal,
-            env_class=ServedEnv,
-        )
+        rules = {
+            "ttl_s": arguments.lease_ttl,
+            "max_waiting": arguments.max_waiting,
+            "prefix": arguments.lease_prefix,
+        }
+        pool = LeasePool(release, arguments.slots, journal=journal, env_class=ServedEnv, **rules)
         opened.enter_context(closing(pool))
+        rlve = opened.enter_context(closing(RlveService(release, arguments.slots, **rules)))
         start_logging(arguments.log_level)
-        app = App(Service(release, pool), guard)
+        app = App(Service(release, pool, rlve), guard)
         app.add([Route(PATH, ShopAgent(app))])
         add_pages(app, root)
         ending = Ending(park=journal is not None, drain_s=arguments.drain)

@@ -1,23 +1,43 @@
 """What a lease is: one episode in one slot, owned by whoever knows its id and its current fencing number.
 
-Belongs here: the values, and how an episode is started and played again from its entries. Who may do what,
-and when a lease ends, is decided in `reception` and `leases`.
+Belongs here: the values, and how an episode of the Shop is started and played again from its entries. Who may
+do what, and when a lease ends, is decided in `reception` and `holding`. A lease may be over any episode: what
+plays it, its start and its steps are of the world whose pool opened it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.errors import UsageError
 from shopsim_env.recording import IdentifiedRelease, start_record, with_step
-from shopsim_env.shop.env import Reset, ShopEnv, Step
+from shopsim_env.shop.env import ShopEnv
 from shopsim_env.trace import TraceRecord, decode_action
+
+
+class Request(Protocol):
+    """What the rules of leases have to know of a request, whatever it asks for."""
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of the episode."""
+
+    @property
+    def request_id(self) -> str | None:
+        """See `EpisodeRequest`."""
+
+    @property
+    def note(self) -> str:
+        """See `EpisodeRequest`."""
+
+    def digest(self, n: int, *, group: bool) -> str:
+        """Equal for equal requests, whatever their id; empty without an id."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRequest:
-    """What a client asks for. `options` are keywords of `ShopEnv`, a task or a split to draw from is needed.
+    """What a client asks of the Shop. `options` are keywords of `ShopEnv`; a task or a split is needed.
 
     `request_id` makes the request repeatable: as long as a lease that it opened lives, the same id gives that
     lease again. Whoever knows it gets the lease, so it must be as hard to guess as a lease id. `note` is for
@@ -41,22 +61,25 @@ class EpisodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """An environment and what its reset showed."""
+    """What plays an episode, and what its start showed: in the Shop a `ShopEnv` and its `Reset`."""
 
-    env: ShopEnv
-    start: Reset
+    env: Any
+    start: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was done: an action as `encode_action` writes it, or a forced end with its reason."""
+    """One thing that was done: an action as `encode_action` writes it, or a forced end with its reason.
+
+    Other worlds have entries of their own, which differ in how they are played.
+    """
 
     action: Any = None
     reason: str | None = None
     request_id: str | None = None
 
-    def play(self, env: ShopEnv) -> Step:
-        """Does it in `env`."""
+    def play(self, env: Any) -> Any:
+        """Does it in what plays the episode; the step that came of it."""
         return env.step(decode_action(self.action)) if self.reason is None else env.terminate(self.reason)
 
 
@@ -72,8 +95,8 @@ class Lease:
     id: str
     fence: int
     slot: int
-    start: Reset
-    env: ShopEnv
+    start: Any
+    env: Any
     seed: int | None
     request_id: str | None = None
     asked: str = ""
@@ -81,16 +104,16 @@ class Lease:
     group: str | None = None
     entries: list[Entry] = field(default_factory=list)
     answered: dict[str, int] = field(default_factory=dict)
-    last: Step | None = None
+    last: Any = None
     deadline: float = 0.0
     busy: bool = False
 
     @property
     def done(self) -> bool:
         """Whether the episode has ended; the lease may go on."""
-        return self.last is not None and self.last.done
+        return self.last is not None and bool(self.last.done)
 
-    def add(self, entry: Entry, step: Step) -> None:
+    def add(self, entry: Entry, step: Any) -> None:
         """Notes what was done and what came of it."""
         self.entries.append(entry)
         if entry.request_id is not None:

@@ -1,18 +1,21 @@
-"""`LeasePool`: what the holder of a lease may do. How a lease is given and taken back is in `reception`.
+"""`LeasePool`: leases over episodes of the Shop.
 
-Belongs here: fencing, one action at a time, repeated requests. For one thread: a server runs it inside one
-event loop, a trainer calls it directly. Source: contract 7.12.
+Belongs here: what an action is, how it is played and traced. The rules of leases are in `reception` and
+`holding`.
 """
 
-from shopsim_env.errors import EpisodeError, PoolError, SearchIndexError, UsageError
-from shopsim_env.pool.lease import Entry, Lease, start_again, trace_of
-from shopsim_env.pool.reception import Reception
+from typing import Any
+
+from shopsim_env.errors import SearchIndexError, UsageError
+from shopsim_env.pool.holding import Holding
+from shopsim_env.pool.lease import Entry, Lease, Started, start_again, start_episode, trace_of
 from shopsim_env.pool.slots import crashed_step
-from shopsim_env.shop.env import FORCED_ENDS, Step
+from shopsim_env.recording import IdentifiedRelease
+from shopsim_env.shop.env import FORCED_ENDS, ShopEnv, Step
 from shopsim_env.trace import TraceRecord, encode_action
 
 
-class LeasePool(Reception):
+class LeasePool(Holding):
     """Leases over a fixed number of slots.
 
     A lease belongs to whoever knows its id and its current fencing number, until it is released or not used
@@ -34,6 +37,17 @@ class LeasePool(Reception):
         JournalError: the journal belongs to another release, or cannot be read.
     """
 
+    def __init__(
+        self,
+        release: IdentifiedRelease,
+        slots: int = 64,
+        *,
+        env_class: type[ShopEnv] = ShopEnv,
+        **rules: Any,
+    ) -> None:
+        self._env_class = env_class
+        super().__init__(release, slots, **rules)
+
     def step(self, lease_id: str, action: object, *, fence: int, request_id: str | None = None) -> Step:
         """Plays one action.
 
@@ -46,7 +60,8 @@ class LeasePool(Reception):
             TraceError: an action that JSON cannot hold exactly.
         """
         lease = self._held(lease_id, fence)
-        return self._answer(lease, Entry(encode_action(action), None, request_id))
+        step: Step = self._answer(lease, Entry(encode_action(action), None, request_id))
+        return step
 
     def terminate(self, lease_id: str, reason: str, *, fence: int, request_id: str | None = None) -> Step:
         """Ends the episode from outside; the lease stays. `reason` as for `ShopEnv.terminate`.
@@ -58,31 +73,8 @@ class LeasePool(Reception):
         lease = self._held(lease_id, fence)
         if reason not in FORCED_ENDS:
             raise UsageError(f"reason: expected one of {list(FORCED_ENDS)}, found {reason!r}")
-        return self._answer(lease, Entry(None, reason, request_id))
-
-    def use(self, lease_id: str, fence: int | None = None) -> Lease:
-        """The lease, good for another `ttl_s` from now: a look, or a heartbeat.
-
-        Raises:
-            PoolError: `lease_lost`; `stale_fence` when a fencing number is given that is not the current one.
-        """
-        return self._held(lease_id, fence)
-
-    def peek(self, lease_id: str) -> Lease:
-        """The lease of a call that has just been answered, not renewed; KeyError when it is gone."""
-        return self._table.leases[lease_id]
-
-    def take_over(self, lease_id: str) -> Lease:
-        """The lease with a new fencing number: whoever used the old one is refused from now on.
-
-        Raises:
-            PoolError: `lease_lost`.
-        """
-        lease = self._held(lease_id, None)
-        lease.fence = self._table.next_fence()
-        if self._journal is not None:
-            self._journal.fenced(lease)
-        return lease
+        step: Step = self._answer(lease, Entry(None, reason, request_id))
+        return step
 
     def trace(self, lease_id: str) -> TraceRecord:
         """The trace of the episode so far.
@@ -92,87 +84,18 @@ class LeasePool(Reception):
         """
         return trace_of(self.release, self._held(lease_id, None))
 
-    def give_back(self, lease_id: str, fence: int | None = None) -> bool:
-        """Releases the lease; False when it is gone already, so that a repetition does no harm.
+    def _start(self, request: Any) -> Started:
+        return start_episode(self.release, request, self._env_class)
 
-        Raises:
-            PoolError: `stale_fence` when a fencing number is given that is not the current one.
-        """
-        self.sweep()
-        lease = self._table.leases.get(lease_id)
-        if lease is None:
-            return False
-        self._check_fence(lease, fence)
-        self._drop(lease)
-        self.counters.released += 1
-        self._serve()
-        return True
+    def _again(self, lease: Lease) -> ShopEnv:
+        env: ShopEnv = start_again(self.release, lease).env
+        return env
 
-    def give_back_all(self) -> int:
-        """Releases every lease; their number. Those who wait are served."""
-        leases = list(self._table.leases.values())
-        for lease in leases:
-            self._drop(lease)
-        self.counters.released += len(leases)
-        self._serve()
-        return len(leases)
-
-    def _held(self, lease_id: str, fence: int | None) -> Lease:
-        """The lease, renewed."""
-        now = self._clock()
-        lease = self._table.leases.get(lease_id)
-        if lease is None or lease.deadline <= now:
-            self.counters.stale += 1
-            raise PoolError(
-                f"the lease is not live: never given, released, or not used for {self.ttl_s:g} seconds; "
-                "start a new episode",
-                code="lease_lost",
-            )
-        self._check_fence(lease, fence)
-        self._table.touch(lease, now + self.ttl_s)
-        return lease
-
-    def _check_fence(self, lease: Lease, fence: int | None) -> None:
-        if fence is not None and fence != lease.fence:
-            self.counters.stale += 1
-            message = f"fence: expected the current number of the lease, found {fence}; it was taken over"
-            raise PoolError(message, code="stale_fence")
-
-    def _answer(self, lease: Lease, entry: Entry) -> Step:
-        """Does the entry, or gives the answer of the one with the same request id."""
-        if lease.busy:
-            raise PoolError("another action of this lease is being played; wait for its answer", code="busy")
-        number = None if entry.request_id is None else lease.answered.get(entry.request_id)
-        if number is not None:
-            self.counters.repeated += 1
-            return self._earlier(lease, number)
-        if lease.done:
-            raise EpisodeError("the episode has ended; release the lease", code="ended")
-        if self._journal is not None:
-            self._journal.check()
-        step = self._play(lease, entry)
-        if step.valid:
-            lease.add(entry, step)
-            self.counters.steps += 1
-            self.counters.ended += step.done
-            if self._journal is not None:
-                self._journal.played(lease, entry)
-        else:
-            self.counters.invalid_steps += 1
-        return step
-
-    def _play(self, lease: Lease, entry: Entry) -> Step:
-        lease.busy = True
+    def _done(self, lease: Lease, entry: Entry) -> Any:
         try:
-            return entry.play(lease.env)
+            return super()._done(lease, entry)
         except SearchIndexError as error:
             return crashed_step(error)
-        finally:
-            lease.busy = False
 
-    def _earlier(self, lease: Lease, number: int) -> Step:
-        """The answer to the entry of that number (from 1); all but the latest are played again."""
-        if lease.last is not None and number == len(lease.entries):
-            return lease.last
-        env = start_again(self.release, lease).env
-        return [entry.play(env) for entry in lease.entries[:number]][-1]
+    def _counts(self, step: Any) -> bool:
+        return bool(step.valid)

@@ -1,4 +1,4 @@
-"""How an episode gets a slot and how the slot gets free again: one half of `LeasePool`.
+"""How an episode gets a slot and how the slot gets free again: one half of the rules of leases.
 
 Belongs here: requests, the line, expiry, repeated requests for an episode, counters. No web, no thread, no
 clock of its own.
@@ -7,17 +7,18 @@ clock of its own.
 import math
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from shopsim_env.errors import JournalError, PoolError, UsageError
 from shopsim_env.pool.journal import Journal
-from shopsim_env.pool.lease import EpisodeRequest, Lease, Started, start_episode
+from shopsim_env.pool.lease import Lease, Request, Started
 from shopsim_env.pool.resuming import resume
 from shopsim_env.pool.table import LeaseTable
 from shopsim_env.pool.waiting import Notify, Ticket, WaitingLine
 from shopsim_env.recording import IdentifiedRelease
-from shopsim_env.shop.env import ShopEnv
 
 PREFIX = "[A-Za-z0-9_.-]{0,32}"
 """What lease ids may begin with: it stands in paths."""
@@ -45,7 +46,7 @@ class Counters:
     stale: int = 0
 
 
-class Reception:
+class Reception(ABC):
     """Slots, the line and the leases in them; the arguments are those of `LeasePool`."""
 
     def __init__(
@@ -58,7 +59,6 @@ class Reception:
         clock: Callable[[], float] = time.monotonic,
         prefix: str = "",
         journal: Journal | None = None,
-        env_class: type[ShopEnv] = ShopEnv,
     ) -> None:
         if not 0 < ttl_s < math.inf:
             raise UsageError(f"ttl_s: expected seconds above 0, found {ttl_s!r}")
@@ -66,7 +66,6 @@ class Reception:
             raise UsageError(f"prefix: expected text that matches {PREFIX}, found {prefix!r}")
         self.release = release
         self.ttl_s = ttl_s
-        self._env_class = env_class
         self.counters = Counters()
         self._clock = clock
         self._table = LeaseTable(_whole("slots", slots, 1), prefix)
@@ -97,7 +96,7 @@ class Reception:
         """Number of leases whose episode has not ended."""
         return sum(not lease.done for lease in self._table.leases.values())
 
-    def open(self, request: EpisodeRequest) -> Lease:
+    def open(self, request: Request) -> Lease:
         """Starts an episode in a free slot, without waiting.
 
         Raises:
@@ -106,7 +105,7 @@ class Reception:
         """
         return self.ask(request).result()[0]
 
-    def open_group(self, request: EpisodeRequest, n: int) -> tuple[Lease, ...]:
+    def open_group(self, request: Request, n: int) -> tuple[Lease, ...]:
         """Starts `n` episodes of one task with identical starts; `Lease.group` names the group.
 
         Raises:
@@ -116,7 +115,7 @@ class Reception:
 
     def ask(
         self,
-        request: EpisodeRequest,
+        request: Request,
         wait_s: float = 0.0,
         *,
         n: int = 1,
@@ -191,8 +190,9 @@ class Reception:
         if self._journal is not None:
             self._journal.close()
 
-    def _start(self, request: EpisodeRequest) -> Started:
-        return start_episode(self.release, request, self._env_class)
+    @abstractmethod
+    def _start(self, request: Any) -> Started:
+        """Starts the episode that is asked for; everything that a request may have wrong is refused here."""
 
     def _check_open(self) -> None:
         if self._stopped is not None:

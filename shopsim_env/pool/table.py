@@ -6,7 +6,7 @@ Belongs here: which slot is free, which lease was used last, fencing numbers and
 import secrets
 from collections.abc import Iterator
 
-from shopsim_env.pool.lease import EpisodeRequest, Lease, Started
+from shopsim_env.pool.lease import Lease, Request, Started
 
 _ID_BYTES = 24
 
@@ -29,7 +29,7 @@ class LeaseTable:
         return len(self._free)
 
     def take(
-        self, started: list[Started], request: EpisodeRequest, deadline: float, *, group: bool
+        self, started: list[Started], request: Request, deadline: float, *, group: bool
     ) -> tuple[Lease, ...]:
         """Makes a lease of each start; the caller has seen that there is room."""
         group_id = self._group_id(started[0]) if group else None
@@ -74,7 +74,7 @@ class LeaseTable:
         return f"task-{started.start.task_id:06d}__group-{self.groups:06d}"
 
     def _lease(
-        self, started: Started, request: EpisodeRequest, deadline: float, asked: str, group: str | None
+        self, started: Started, request: Request, deadline: float, asked: str, group: str | None
     ) -> Lease:
         return Lease(
             id=self._prefix + secrets.token_urlsafe(_ID_BYTES),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shopsim_env.errors import PoolError
-from shopsim_env.pool.lease import EpisodeRequest, Lease, Started
+from shopsim_env.pool.lease import Lease, Request, Started
 
 Notify: TypeAlias = Callable[["Ticket"], None]
 
@@ -19,7 +19,7 @@ Notify: TypeAlias = Callable[["Ticket"], None]
 class Ticket:
     """A request for one episode per item of `started`. `notify` is called once, when it is settled later."""
 
-    request: EpisodeRequest
+    request: Request
     started: list[Started]
     group: bool
     deadline: float

@@ -24,6 +24,7 @@ from shopsim_env.rlve.overlay import Overlay
 from shopsim_env.rlve.protocol import AgentTurn, Answer, FormatFault, read_turn
 from shopsim_env.rlve.reward import EpisodeReward, Turns, reward_episode, reward_hard_failure
 from shopsim_env.rlve.safety import denied
+from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.sight import Sight
 from shopsim_env.rlve.tools import ToolFault, check_call, run_tool
 from shopsim_env.versions import RLVE_SUITE_VERSION
@@ -149,6 +150,8 @@ class Episode:
         self._interrupted = False
         self.reason: str | None = None
         self.reward: EpisodeReward | None = None
+        self.score: TaskScore | None = None
+        self.answer: Answer | None = None
         self._hear(self.customer.open())
 
     @property
@@ -297,7 +300,7 @@ class Episode:
 
     def _finish(self, reason: str, answer: Answer | None) -> None:
         score = self.task.grade(answer, self._heard())
-        self.reason = reason
+        self.reason, self.score, self.answer = reason, score, answer
         self.reward = reward_episode(score, self._spent(), self.task.used(answer), self.overlay.seen)
 
     def _fail(self, kind: str, reason: str) -> None:

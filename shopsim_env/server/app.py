@@ -28,9 +28,11 @@ from shopsim_env.server.http import (
 )
 from shopsim_env.server.metrics import Metrics
 from shopsim_env.server.openapi import document
-from shopsim_env.server.operations import OPERATIONS, Call, Operation
+from shopsim_env.server.opening import ClientGoneError
+from shopsim_env.server.operation import Call, Operation
+from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import ProblemError
-from shopsim_env.server.service import ClientGoneError, Service
+from shopsim_env.server.service import Service
 from shopsim_env.shop.served import encode
 
 # Reset, step and release: nearly all of the traffic, found without Starlette's list of routes.
@@ -54,7 +56,7 @@ class App:
     def __init__(self, service: Service, guard: Guard) -> None:
         self.service = service
         self.guard = guard
-        self.metrics = Metrics(service.pool)
+        self.metrics = Metrics(service.pools)
         self._open: set[str] = set()
         self.bodies = Bodies()
         by_path: dict[str, list[Operation]] = {}

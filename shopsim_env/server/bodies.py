@@ -17,7 +17,7 @@ TOOL_KINDS: Final = ("dynamic", "static", "none")
 MAX_WAIT_S: Final = 3_600.0
 DEFAULT_WAIT_S: Final = 60.0
 _INT64: Final = 2**63 - 1
-_EXAMPLE_KEY: Final = "0b1f6c1e7a4b4d0c9e1d5a7c3f2e8b90"
+EXAMPLE_KEY: Final = "0b1f6c1e7a4b4d0c9e1d5a7c3f2e8b90"
 
 ENVIRONMENT: Final[dict[str, Field]] = {
     "task_mode": Text(
@@ -50,6 +50,19 @@ ENVIRONMENT: Final[dict[str, Field]] = {
 }
 """Keywords of `ShopEnv`."""
 
+WAITING: Final[dict[str, Field]] = {
+    "wait_s": Number(
+        about="seconds to wait for a slot", least=0, most=MAX_WAIT_S, default=DEFAULT_WAIT_S, whole=False
+    ),
+    "request_id": Text(
+        about="makes the request repeatable: the same id gives the same lease while it lives. Like a lease "
+        "id it must not be guessable: use a new UUID",
+        shortest=32,
+        longest=128,
+        pattern="[A-Za-z0-9_-]{32,128}",
+        nullable=True,
+    ),
+}
 _ASK: Final[dict[str, Field]] = {
     "task_id": Number(
         about="task to play; else one is drawn from `split`", least=0, most=_INT64, nullable=True
@@ -64,21 +77,11 @@ _ASK: Final[dict[str, Field]] = {
         choices=TOOL_KINDS,
         default="dynamic",
     ),
-    "wait_s": Number(
-        about="seconds to wait for a slot", least=0, most=MAX_WAIT_S, default=DEFAULT_WAIT_S, whole=False
-    ),
-    "request_id": Text(
-        about="makes the request repeatable: the same id gives the same lease while it lives. Like a lease "
-        "id it must not be guessable: use a new UUID",
-        shortest=32,
-        longest=128,
-        pattern="[A-Za-z0-9_-]{32,128}",
-        nullable=True,
-    ),
+    **WAITING,
     "private": Flag(about="adds the goal to the answer; needs the admin token", default=False),
 }
-_FENCE: Final = Number(about="current fencing number of the lease", required=True, least=0, most=_INT64)
-_REQUEST: Final = Text(
+FENCE: Final = Number(about="current fencing number of the lease", required=True, least=0, most=_INT64)
+REQUEST: Final = Text(
     about="makes the request repeatable: an id that the lease has seen gives its first answer again",
     shortest=1,
     longest=128,
@@ -93,20 +96,20 @@ GROUP: Final[dict[str, Field]] = {
 }
 STEP: Final[dict[str, Field]] = {
     "action": Action(about="what to do", required=True),
-    "fence": _FENCE,
-    "request_id": _REQUEST,
+    "fence": FENCE,
+    "request_id": REQUEST,
 }
 TERMINATE: Final[dict[str, Field]] = {
     "reason": Text(about="why the episode ends", required=True, choices=FORCED_ENDS),
-    "fence": _FENCE,
-    "request_id": _REQUEST,
+    "fence": FENCE,
+    "request_id": REQUEST,
 }
-HEARTBEAT: Final[dict[str, Field]] = {"fence": _FENCE}
+HEARTBEAT: Final[dict[str, Field]] = {"fence": FENCE}
 TAKE_OVER: Final[dict[str, Field]] = {}
 
 EXAMPLES: Final[dict[str, list[dict[str, Any]]]] = {
     "reset": [
-        {"task_id": 3, "task_mode": "standard", "request_id": _EXAMPLE_KEY},
+        {"task_id": 3, "task_mode": "standard", "request_id": EXAMPLE_KEY},
         {"split": "project/train", "seed": 7, "wait_s": 120},
     ],
     "group": [{"task_id": 3, "n": 8}],

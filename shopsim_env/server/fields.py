@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shopsim_env.server.problems import ProblemError
+from shopsim_env.strict_json import StrictJsonError, check_value
 
 _SHOWN = 60
 Schema = dict[str, Any]
@@ -150,6 +151,48 @@ class Action(Field):
                 {"type": "array", "items": {"type": "object"}, "description": "exactly one tool call"},
             ]
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn(Field):
+    """A turn of an agent; whether it is one, and what it means, is the episode's business."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Text as a model wrote it, or the object that it stands for."""
+        if not isinstance(value, (str, dict)):
+            raise wrong_type(name, "text or a JSON object", value)
+        try:
+            check_value(value)
+        except StrictJsonError as error:
+            raise ProblemError(f"{name}: {error}", code=error.code) from error
+        return value
+
+    def kind(self) -> Schema:
+        """JSON Schema without description."""
+        return {
+            "oneOf": [
+                {"type": "string", "description": "as a model wrote it; its mistakes count"},
+                {"type": "object", "description": "assistant_message, tool_calls, answer"},
+            ]
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Field):
+    """An object whose members are fields, all of them optional; only those that are given come out."""
+
+    members: Mapping[str, Field]
+
+    def check(self, name: str, value: Any) -> dict[str, Any]:
+        """The checked members."""
+        if not isinstance(value, dict):
+            raise wrong_type(name, "a JSON object", value)
+        known = read_fields(self.members, value, name)
+        return {member: known[member] for member in value}
+
+    def kind(self) -> Schema:
+        """JSON Schema without description."""
+        return schema_of(self.members)
 
 
 def read_fields(fields: Mapping[str, Field], value: Any, what: str) -> dict[str, Any]:

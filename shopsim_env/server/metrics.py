@@ -5,7 +5,7 @@ too short for a lock. Labels are endpoint names and error codes, never tasks or 
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from shopsim_env.pool import LeasePool
+from shopsim_env.pool.reception import Reception
 
 _BOUNDS: Final = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 60.0)
 
@@ -37,10 +37,14 @@ class _Times:
 
 
 class Metrics:
-    """The numbers of one server, and a Prometheus collector of them."""
+    """The numbers of one server, and a Prometheus collector of them.
 
-    def __init__(self, pool: LeasePool) -> None:
-        self._pool = pool
+    Args:
+        pools: Gives the pools at the moment of a scrape, by the prefix of their names.
+    """
+
+    def __init__(self, pools: Callable[[], Mapping[str, Reception]]) -> None:
+        self._pools = pools
         self._times: dict[str, _Times] = {}
         self._refusals: dict[str, int] = {}
         self._registry = CollectorRegistry()
@@ -65,18 +69,8 @@ class Metrics:
 
     def collect(self) -> Iterator[Any]:
         """Everything, for a scrape."""
-        pool = self._pool
-        gauges = {
-            "slots": (pool.slots, "Slots of the pool"),
-            "free_slots": (pool.free_slots, "Slots without a lease"),
-            "running_episodes": (pool.running, "Leases whose episode has not ended"),
-            "waiting_requests": (pool.waiting, "Requests that wait for a slot"),
-        }
-        for name, (value, about) in gauges.items():
-            yield GaugeMetricFamily(f"shopsim_{name}", about, value=value)
-        for name, value in asdict(pool.counters).items():
-            about = f"Counter {name} of the pool, see docs/server.md"
-            yield CounterMetricFamily(f"shopsim_pool_{name}", about, value=value)
+        for prefix, pool in self._pools().items():
+            yield from _of_pool(prefix, pool)
         refusals = CounterMetricFamily("shopsim_refusals", "Refused requests by code", labels=["code"])
         for code, count in sorted(self._refusals.items()):
             refusals.add_metric([code], count)
@@ -87,3 +81,17 @@ class Metrics:
         for name, times in sorted(self._times.items()):
             answers.add_metric([name], times.buckets(), times.total)
         yield answers
+
+
+def _of_pool(prefix: str, pool: Reception) -> Iterator[Any]:
+    gauges = {
+        "slots": (pool.slots, "Slots of the pool"),
+        "free_slots": (pool.free_slots, "Slots without a lease"),
+        "running_episodes": (pool.running, "Leases whose episode has not ended"),
+        "waiting_requests": (pool.waiting, "Requests that wait for a slot"),
+    }
+    for name, (value, about) in gauges.items():
+        yield GaugeMetricFamily(f"shopsim_{prefix}{name}", about, value=value)
+    for name, value in asdict(pool.counters).items():
+        about = f"Counter {name} of the pool, see docs/server.md"
+        yield CounterMetricFamily(f"shopsim_{prefix}pool_{name}", about, value=value)

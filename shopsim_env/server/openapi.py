@@ -4,8 +4,10 @@ from typing import Any
 
 from shopsim_env.server.bodies import EXAMPLES, LEASE_PATTERN
 from shopsim_env.server.fields import schema_of
-from shopsim_env.server.operations import OPERATIONS, Operation
+from shopsim_env.server.operation import Operation
+from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import STATUSES, TITLES
+from shopsim_env.server.rlve_bodies import RLVE_EXAMPLES
 from shopsim_env.server.schemas import ANSWERS
 from shopsim_env.versions import __version__
 
@@ -20,7 +22,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "shopsim",
             "version": __version__,
-            "summary": "Shopping episodes for agents over HTTP",
+            "summary": "Shopping episodes and conversations with customers, for agents over HTTP",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         # Empty first: on loopback no token is needed.
@@ -59,7 +61,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     if parameters:
         found["parameters"] = parameters
     if operation.body is not None:
-        schema = schema_of(operation.body, EXAMPLES[operation.example])
+        schema = schema_of(operation.body, {**EXAMPLES, **RLVE_EXAMPLES}[operation.example])
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return found
 

@@ -1,30 +1,17 @@
 """The table of `/v1`: method, path, fields, answer and refusals of every operation, and what runs it.
 
-Belongs here: the table. Routing and the OpenAPI document are both made from it, so they agree.
+Belongs here: the table; its rows for RLVE are in `rlve_operations`. Routing and the OpenAPI document are both
+made from it, so they agree.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shopsim_env.server import bodies
 from shopsim_env.server.fields import Field, Number, Text
-from shopsim_env.server.service import Gone, Service
+from shopsim_env.server.operation import FENCE_QUERY, Call, Operation
+from shopsim_env.server.rlve_operations import RLVE_OPERATIONS
+from shopsim_env.server.service import Service
 
-BODY_CODES: Final = (
-    "invalid_json",
-    "duplicate_key",
-    "not_finite",
-    "too_deep",
-    "body_timeout",
-    "body_too_large",
-    "unsupported_media_type",
-    "unsupported_encoding",
-    "wrong_type",
-    "missing_field",
-    "unknown_field",
-    "out_of_range",
-)
 _START_CODES = (
     *("unknown_task", "unknown_split", "empty_split", "no_task", "task_and_split", "no_seed"),
     *(
@@ -39,49 +26,6 @@ _START_CODES = (
     *("usage_error", "search_index_error"),
 )
 _LEASE_CODES = ("lease_lost", "stale_fence", "busy", "journal_failed", "search_index_error")
-_QUERY_CODES = ("wrong_type", "out_of_range", "unknown_field")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request: the lease in its path, checked fields of body and query, whether it is the admin's."""
-
-    lease_id: str
-    fields: dict[str, Any]
-    query: dict[str, Any]
-    gone: Gone
-
-
-Handler = Callable[[Service, Call], Awaitable[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One row of the table. `answer` names a schema; a handler may answer with JSON bytes of its own."""
-
-    name: str
-    method: str
-    path: str
-    summary: str
-    answer: str
-    handler: Handler
-    body: Mapping[str, Field] | None = None
-    example: str = ""
-    query: Mapping[str, Field] = field(default_factory=dict)
-    codes: tuple[str, ...] = ()
-    admin: bool = False
-
-    @property
-    def all_codes(self) -> tuple[str, ...]:
-        """Every code that the operation may answer with, but `internal`."""
-        found = ["unauthorized", "forbidden_host", "forbidden_origin", *self.codes]
-        if self.body is not None:
-            found += BODY_CODES
-        if self.query:
-            found += _QUERY_CODES
-        if self.admin:
-            found.append("admin_only")
-        return tuple(dict.fromkeys(found))
 
 
 async def _reset(service: Service, call: Call) -> Any:
@@ -137,9 +81,6 @@ async def _health(service: Service, _: Call) -> Any:
 
 
 _LEASE = "/v1/episodes/{lease_id}"
-_FENCE_QUERY: dict[str, Field] = {
-    "fence": Number(about="refused unless it is the current one", least=0, most=2**63 - 1, nullable=True)
-}
 TASKS_QUERY: dict[str, Field] = {
     "split": Text(about="only tasks of this split", longest=200, nullable=True),
     "persona": Text(about="only tasks with a persona, or without", choices=("yes", "no"), nullable=True),
@@ -198,7 +139,7 @@ OPERATIONS: Final = (
         "Release a lease; harmless when it is gone",
         "Released",
         _give_back,
-        query=_FENCE_QUERY,
+        query=FENCE_QUERY,
         codes=("stale_fence",),
     ),
     Operation(
@@ -264,4 +205,5 @@ OPERATIONS: Final = (
         codes=("unknown_split",),
     ),
     Operation("health", "GET", "/healthz", "Readiness and load", "Health", _health),
+    *RLVE_OPERATIONS,
 )

@@ -45,7 +45,7 @@ _KINDS: Final = {
     ".json": b"application/json",
     ".svg": b"image/svg+xml",
 }
-_ADDRESSES: Final = {"debug.html": "/debug-ui", "replay.html": "/replay-ui"}
+_ADDRESSES: Final = {"debug.html": "/debug-ui", "replay.html": "/replay-ui", "rlve.html": "/rlve-ui"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ STATUSES: Final[dict[str, int]] = {
     "not_ended": 409,
     "superseded": 409,
     "request_id_reused": 409,
+    # RLVE.
+    "bad_axis": 422,
+    "no_choice": 422,
+    "rlve_unavailable": 404,
     # Recorded runs.
     "unknown_run": 404,
     "unknown_episode": 404,

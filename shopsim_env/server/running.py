@@ -24,7 +24,10 @@ SWEEP_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the server ends: `park` keeps live episodes for a restart, else they may go on for `drain_s`."""
+    """How the server ends.
+
+    `park` keeps live episodes of the Shop for a restart; the others may go on for `drain_s`.
+    """
 
     park: bool
     drain_s: float
@@ -113,17 +116,22 @@ class _Server(uvicorn.Server):
         self._stops += 1
         self._service.ready = False
         self._service.pool.stop()
-        if self._stops > 1 or self._ending.park:
+        self._service.rlve.stop()
+        if self._stops > 1 or not self._at_stake():
             self.should_exit = True
         else:
-            facts = {"running_episodes": self._service.pool.running, "drain_s": self._ending.drain_s}
+            facts = {"running_episodes": self._at_stake(), "drain_s": self._ending.drain_s}
             LOG.info("stopping", extra={"facts": facts})
             self._drainer = asyncio.ensure_future(self._drain())
+
+    def _at_stake(self) -> int:
+        """Running episodes that the end would lose: parked ones are in the log."""
+        return self._service.rlve.running + (0 if self._ending.park else self._service.pool.running)
 
     async def _drain(self) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._ending.drain_s
-        while self._service.pool.running and loop.time() < end:
+        while self._at_stake() and loop.time() < end:
             await asyncio.sleep(SWEEP_S)
         self.should_exit = True
 
@@ -133,6 +141,7 @@ class _Server(uvicorn.Server):
         while True:
             await asyncio.sleep(SWEEP_S)
             pool.sweep()
+            self._service.rlve.sweep()
             self._app.bodies.sweep()
             if pool.counters.expired != expired:
                 facts = {"leases": pool.counters.expired - expired, "free_slots": pool.free_slots}

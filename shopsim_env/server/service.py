@@ -4,19 +4,19 @@ Belongs here: calls of the pool, waiting in the event loop, the log of what happ
 `guard`, syntax in `strict_json` and `fields`, routes in `operations`.
 """
 
-import asyncio
 import logging
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import TaskError
 from shopsim_env.pool import EpisodeRequest, Lease, LeasePool
-from shopsim_env.pool.waiting import Ticket
+from shopsim_env.pool.reception import Reception
 from shopsim_env.release import Release
 from shopsim_env.reward.option import OPTION_RULES
 from shopsim_env.server import answers
 from shopsim_env.server.bodies import ENVIRONMENT
+from shopsim_env.server.opening import Gone, open_when_free
+from shopsim_env.server.rlve_service import RlveService
 from shopsim_env.shop.anchor import start_key
 from shopsim_env.shop.env import TASK_MODES, Step
 from shopsim_env.shop.served import encode
@@ -24,23 +24,25 @@ from shopsim_env.versions import ACTION_LIMITS, ENVIRONMENT_VERSION, OBSERVATION
 
 LOG = logging.getLogger("shopsim_env.server")
 _KEPT_STARTS = 2_048
-Gone = Callable[[], Coroutine[Any, Any, None]]
-"""Returns when the client has hung up."""
-
-
-class ClientGoneError(Exception):
-    """Nobody waits for the answer any more."""
 
 
 class Service:
-    """The endpoints over one pool. For one event loop."""
+    """The endpoints over one pool. For one event loop; `rlve` has those of RLVE."""
 
-    def __init__(self, release: Release, pool: LeasePool) -> None:
+    def __init__(self, release: Release, pool: LeasePool, rlve: RlveService | None = None) -> None:
         self.release = release
         self.pool = pool
+        self.rlve = rlve or RlveService(release)
         self.ready = True
         self._personas: frozenset[int] | None = None
         self._starts: BoundedCache[tuple[Any, ...], bytes] = BoundedCache(_KEPT_STARTS)
+
+    def pools(self) -> dict[str, Reception]:
+        """The pools by the prefix of their metrics; that of RLVE once it was used."""
+        found: dict[str, Reception] = {"": self.pool}
+        if self.rlve.leases is not None:
+            found["rlve_"] = self.rlve.leases
+        return found
 
     async def reset(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens an episode, when there is a slot."""
@@ -230,33 +232,3 @@ def episode_request(fields: dict[str, Any]) -> EpisodeRequest:
 def tool_kind(lease: Lease) -> str:
     """Which tool schemas the answers of a lease carry; the first word of its note."""
     return lease.note.partition(" ")[0] or "dynamic"
-
-
-async def open_when_free(
-    pool: LeasePool, request: EpisodeRequest, wait_s: float, gone: Gone, *, n: int = 1, group: bool = False
-) -> tuple[Lease, ...]:
-    """The leases, as soon as there are slots; other requests go on meanwhile.
-
-    Raises:
-        ClientGoneError: `gone` returned first; the place in the line is free again.
-        ShopSimError: as `LeasePool.ask`.
-    """
-    settled = asyncio.get_running_loop().create_future()
-
-    def notify(_: Ticket) -> None:
-        if not settled.done():
-            settled.set_result(None)
-
-    ticket = pool.ask(request, wait_s, n=n, group=group, notify=notify)
-    if ticket.settled:
-        return ticket.result()
-    hung_up = asyncio.ensure_future(gone())
-    try:
-        await asyncio.wait({settled, hung_up}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        hung_up.cancel()
-        if not ticket.settled:
-            pool.give_up(ticket)
-    if not ticket.settled:
-        raise ClientGoneError
-    return ticket.result()

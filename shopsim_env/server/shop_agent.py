@@ -17,8 +17,9 @@ from shopsim_env.server import answers
 from shopsim_env.server.app import App, gone, method_not_allowed
 from shopsim_env.server.guard import Headers
 from shopsim_env.server.http import Receive, Scope, Send, refusal, send_json, send_problem
+from shopsim_env.server.opening import ClientGoneError, open_when_free
 from shopsim_env.server.problems import RETRY_AFTER_S, ProblemError
-from shopsim_env.server.service import ClientGoneError, Service, open_when_free
+from shopsim_env.server.service import Service
 from shopsim_env.shop.env import Step
 from shopsim_env.shop.served import encode
 

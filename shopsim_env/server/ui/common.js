@@ -3,8 +3,8 @@
 
 const ATTRIBUTES = new Set([
   "aria-current", "aria-describedby", "aria-hidden", "aria-label", "aria-labelledby", "aria-live", "aria-sort", "autocomplete",
-  "class", "colspan", "cx", "cy", "fill", "for", "height", "id", "inputmode", "lang", "max", "maxlength", "name",
-  "placeholder", "role", "scope", "size", "spellcheck", "tabindex", "title", "type", "value", "viewBox", "width",
+  "class", "colspan", "cx", "cy", "fill", "for", "height", "id", "inputmode", "lang", "list", "max", "maxlength", "name",
+  "placeholder", "role", "rows", "scope", "size", "spellcheck", "tabindex", "title", "type", "value", "viewBox", "width",
   "x", "x1", "x2", "y", "y1", "y2", "text-anchor", "r", "d", "open", "disabled", "checked", "selected", "readonly",
 ]);
 const SVG = "http://www.w3.org/2000/svg";
@@ -226,6 +226,16 @@ export function fold(title, make, open = false) {
     fillIn();
   }
   return details;
+}
+
+// Gives a text to the browser as a file. The only address made here is that of the text itself.
+export function save(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));
+  const link = document.createElement("a");
+  link.setAttribute("href", address);
+  link.setAttribute("download", name);
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
 export const option = (value, text) => h("option", { value }, text);

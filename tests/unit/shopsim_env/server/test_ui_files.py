@@ -63,6 +63,7 @@ def test_every_file_is_a_page() -> None:
     assert set(pages) == {
         "/debug-ui",
         "/replay-ui",
+        "/rlve-ui",
         *(f"/ui/{path.name}" for path in UI.iterdir() if path.suffix != ".html"),
     }
 

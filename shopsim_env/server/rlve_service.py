@@ -1,0 +1,226 @@
+"""What the endpoints of `/v1/rlve` do, apart from HTTP. For RLVE what `service` is for the Shop.
+
+Belongs here: calls of the leases, waiting, the log of what happened; and whether RLVE can be had at all.
+Nothing of it is imported, and no facts are opened, before somebody asks for it.
+"""
+
+import asyncio
+import importlib.util
+import logging
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from shopsim_env.errors import PoolError, ShopSimError
+from shopsim_env.pool import Lease
+from shopsim_env.release import Release
+from shopsim_env.server import answers
+from shopsim_env.server.opening import Gone, open_when_free
+from shopsim_env.server.problems import ProblemError
+from shopsim_env.shop.served import encode
+from shopsim_env.versions import RLVE_SUITE_VERSION
+
+if TYPE_CHECKING:
+    from shopsim_env.rlve.episode import RlveStep
+    from shopsim_env.rlve.leases import RlveLeases
+
+LOG = logging.getLogger("shopsim_env.server")
+_NOTE = "functions"
+
+
+class RlveService:
+    """The endpoints over RLVE leases, which are made at the first request. For one event loop.
+
+    Args:
+        release: The release that is served.
+        slots: Number of RLVE episodes at once, besides those of the Shop.
+        rules: Further keywords of `LeasePool`, but for a journal.
+    """
+
+    def __init__(self, release: Release, slots: int = 64, **rules: Any) -> None:
+        self._release = release
+        self._slots = slots
+        self._rules = rules
+        self._opened = ExitStack()
+        self._opening = asyncio.Lock()
+        self._stopped = False
+        self.leases: RlveLeases | None = None
+
+    @property
+    def running(self) -> int:
+        """Number of leases whose episode has not ended."""
+        return 0 if self.leases is None else self.leases.running
+
+    async def info(self, language: str) -> dict[str, Any]:
+        """What can be played, with which tools, and what an answer holds."""
+        await self._ready()
+        from shopsim_env.rlve.answering import answer_schema
+        from shopsim_env.rlve.environments import COLLECTIONS, ENVIRONMENTS
+        from shopsim_env.rlve.episode import REASONS
+        from shopsim_env.rlve.tools import TOOLS, schemas
+        from shopsim_env.server.rlve_bodies import LANGUAGES, MAX_SERVED_DIFFICULTY
+
+        about = schemas(language)
+        return {
+            "suite": RLVE_SUITE_VERSION,
+            "release": self._release.id,
+            "currency": self._leases().market.currency,
+            "languages": list(LANGUAGES),
+            "max_difficulty": MAX_SERVED_DIFFICULTY,
+            "environments": [
+                {"id": env_id, "name": name, "answer": answer_schema(env_id, language)}
+                for env_id, name in ENVIRONMENTS.items()
+            ],
+            "collections": {name: list(ids) for name, ids in COLLECTIONS.items()},
+            "reasons": list(REASONS),
+            "tools": [
+                {"name": spec.name, "alias": spec.alias, "about": spec.about[language], "schema": about[name]}
+                for name, spec in TOOLS.items()
+            ],
+        }
+
+    async def reset(self, fields: dict[str, Any], gone: Gone) -> bytes:
+        """Opens an episode, when there is a slot."""
+        await self._ready()
+        from shopsim_env.rlve.episode import EpisodeKey
+        from shopsim_env.rlve.leases import RlveRequest
+
+        names = ("env_id", "difficulty", "seed", "language", "overrides")
+        key = EpisodeKey(**{name: fields[name] for name in names})
+        request = RlveRequest(key, fields["strict"], fields["request_id"], fields["tools"])
+        (lease,) = await open_when_free(self._leases(), request, fields["wait_s"], gone)
+        self._log("rlve episode opened", lease)
+        return self._joined(lease, self._start(lease))
+
+    def step(self, lease_id: str, fields: dict[str, Any]) -> bytes:
+        """Plays one turn."""
+        leases = self._leases()
+        known = leases.counters.ended
+        step = leases.step(lease_id, fields["turn"], fence=fields["fence"], request_id=fields["request_id"])
+        if leases.counters.ended > known:
+            reward = step.info["reward"]
+            facts = {"reason": step.info["reason"], "reward": step.reward, "success": reward["success"]}
+            self._log("rlve episode ended", leases.peek(lease_id), **facts, turns=reward["turns"])
+        return encode(_played(step))
+
+    def look(self, lease_id: str) -> bytes:
+        """The episode as it stands."""
+        return self._whole(self._leases().use(lease_id))
+
+    def take_over(self, lease_id: str) -> bytes:
+        """Shuts out whoever used the lease so far, and looks."""
+        lease = self._leases().take_over(lease_id)
+        self._log("rlve lease taken over", lease)
+        return self._whole(lease)
+
+    def heartbeat(self, lease_id: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Keeps the lease."""
+        leases = self._leases()
+        return answers.holding(leases.use(lease_id, fields["fence"]), leases.ttl_s)
+
+    def trace(self, lease_id: str) -> bytes:
+        """The line of the episode's trace, so far."""
+        return self._leases().trace(lease_id).line()
+
+    def goal(self, lease_id: str) -> dict[str, Any]:
+        """The goal of an episode that is over, and what the task came to."""
+        episode = self._leases().finished(lease_id)
+        score = episode.score
+        return {
+            "goal": episode.goal(),
+            # None after a hard failure: nothing was graded.
+            "score": None
+            if score is None
+            else {"score": score.score, "success": score.success, "parts": dict(score.parts)},
+        }
+
+    def give_back(self, lease_id: str, fence: int | None) -> dict[str, Any]:
+        """Releases the lease."""
+        return {"released": self.leases is not None and self.leases.give_back(lease_id, fence)}
+
+    def give_back_all(self) -> dict[str, Any]:
+        """Releases every lease."""
+        count = 0 if self.leases is None else self.leases.give_back_all()
+        LOG.warning("all rlve leases released", extra={"facts": {"leases": count}})
+        return {"released": count}
+
+    def sweep(self) -> None:
+        """As `LeasePool.sweep`."""
+        if self.leases is not None:
+            self.leases.sweep()
+
+    def stop(self) -> None:
+        """Takes no more requests for episodes; live leases go on."""
+        self._stopped = True
+        if self.leases is not None:
+            self.leases.stop()
+
+    def close(self) -> None:
+        """Forgets every lease and closes the facts; the release stays open."""
+        self._opened.close()
+
+    def _leases(self) -> "RlveLeases":
+        if self.leases is None:
+            # Nobody can hold a lease before the first was asked for.
+            raise PoolError("the lease is not live: never given; start a new episode", code="lease_lost")
+        return self.leases
+
+    async def _ready(self) -> None:
+        """Opens facts and leases once, in a thread: importing takes a second in which others play on."""
+        if self.leases is not None:
+            return
+        async with self._opening:
+            if self.leases is None:
+                leases = await asyncio.get_running_loop().run_in_executor(None, self._open)
+                if self._stopped:
+                    leases.stop()
+                self.leases = leases
+
+    def _open(self) -> "RlveLeases":
+        if importlib.util.find_spec("pydantic") is None:
+            raise ProblemError(
+                "RLVE needs pydantic, which this server does not have; install 'shopsim[rlve]' there",
+                code="rlve_unavailable",
+            )
+        from shopsim_env.rlve.leases import RlveLeases
+        from shopsim_env.rlve.market import Market
+
+        try:
+            market = self._opened.enter_context(Market.of(self._release))
+        except ShopSimError as error:
+            raise ProblemError(f"this release has no RLVE: {error}", code="rlve_unavailable") from error
+        leases = RlveLeases(market, self._slots, **self._rules)
+        self._opened.callback(leases.close)
+        return leases
+
+    def _start(self, lease: Lease) -> dict[str, Any]:
+        opening = lease.start
+        start = {
+            "release": self._release.id,
+            "suite": RLVE_SUITE_VERSION,
+            "key": opening.key.as_dict(),
+            "strict": opening.strict,
+            "observation": opening.observation,
+        }
+        if lease.note == _NOTE:
+            from shopsim_env.rlve.tools import functions
+
+            start["tools"] = functions(opening.key.language)
+        return start
+
+    def _whole(self, lease: Lease) -> bytes:
+        last = None if lease.last is None else _played(lease.last)
+        return self._joined(
+            lease, {**self._start(lease), "turns_played": len(lease.entries), "last_step": last}
+        )
+
+    def _joined(self, lease: Lease, more: dict[str, Any]) -> bytes:
+        return encode({**answers.holding(lease, self._leases().ttl_s), **more})
+
+    def _log(self, event: str, lease: Lease, **more: Any) -> None:
+        key = lease.start.key
+        facts = {"slot": lease.slot, "fence": lease.fence, "env_id": key.env_id, "difficulty": key.difficulty}
+        LOG.info(event, extra={"facts": {**facts, **more}})
+
+
+def _played(step: "RlveStep") -> dict[str, Any]:
+    return {"observation": step.observation, "reward": step.reward, "done": step.done, "info": step.info}
