@@ -13,7 +13,9 @@ _LISTED = 20
 def register(subparsers: Any) -> None:
     """Adds the command."""
     parser = subparsers.add_parser("replay", help="play a trace again and compare every byte")
-    parser.add_argument("--verify", metavar="FILE", required=True, help="trace file (shopsim-trace-v1, shopsim-rlve-trace-v1)")
+    parser.add_argument(
+        "--verify", metavar="FILE", required=True, help="trace file (shopsim-trace-v1, shopsim-rlve-trace-v1)"
+    )
     add_release(parser)
     add_common(parser)
     parser.set_defaults(handler=run)

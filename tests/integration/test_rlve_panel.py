@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from rlve_world import ENVIRONMENTS, sample_market
+
 from shopsim_env.cli import main
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.episode import EpisodeKey

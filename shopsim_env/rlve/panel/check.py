@@ -1,6 +1,7 @@
 """The self-check: oracles solve, cheaters do not, weaker agents do not gain from difficulty.
 
-Belongs here: playing the panel over environments, levels and seeds, and the verdicts. Printing is the command's.
+Belongs here: playing the panel over environments, levels and seeds, and the verdicts. Printing is the
+command's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -71,7 +72,8 @@ class Row:
         if self.kind == "cheater" and not (self.difficulty == 0 and self.agent in HONEST_AT_ZERO):
             low, _ = wilson(self.successes, self.episodes)
             if low > self.chance + CHANCE_MARGIN:
-                return f"{self.agent} succeeds in {self.successes} of {self.episodes}, chance is {self.chance:.4f}"
+                counts = f"{self.successes} of {self.episodes}"
+                return f"{self.agent} succeeds in {counts}, chance is {self.chance:.4f}"
         return ""
 
 
