@@ -142,9 +142,7 @@ def _window(setting: Setting, good: Good) -> int:
 def _choice(setting: Setting, draws: Draws) -> Choice:
     limits = Limits(max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos)
     stock = setting.overlay.stock
-    return choose(
-        setting.pools, draws.fork("replacement"), limits, stock.remains
-    )
+    return choose(setting.pools, draws.fork("replacement"), limits, stock.remains)
 
 
 def _target_plan(outcome: _Outcome, window: int, product: int, draws: Draws) -> Plan:

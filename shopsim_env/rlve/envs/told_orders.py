@@ -26,8 +26,8 @@ DATE, MONEY, GOODS = "date", "money", "goods"
 MOST_FACTS: Final = 3
 # Facts of the goods that are tried, of all that could be said.
 _GOODS_TRIED: Final = 4
-# Sizes of the sets in the order in which they are tried. A line takes two facts at every difficulty: with one, which
-# a longer history allows more often, the task would become easier.
+# Sizes of the sets in the order in which they are tried. A line takes two facts at every difficulty: with
+# one, which a longer history allows more often, the task would become easier.
 _ORDER_SIZES: Final = (1, 2, 3)
 _LINE_SIZES: Final = (2, 1, 3)
 _WORDS: Final = {
