@@ -71,11 +71,15 @@ class Row:
                 )
             if self.total < self.best - BEST_MARGIN:
                 return f"oracle's mean total {self.total:.3f} is below the best possible {self.best:.3f}"
-        if self.kind == "cheater" and not (self.difficulty == 0 and self.agent in HONEST_AT_ZERO):
-            if tail(self.successes, self.episodes, self.chance + CHANCE_MARGIN) < SIGNIFICANCE:
-                counts = f"{self.successes} of {self.episodes}"
-                return f"{self.agent} succeeds in {counts}, chance is {self.chance:.4f}"
+        at_home = self.difficulty == 0 and self.agent in HONEST_AT_ZERO
+        allowed = self.chance + CHANCE_MARGIN
+        if self.kind == "cheater" and not at_home and self._beats(allowed):
+            counts = f"{self.successes} of {self.episodes}"
+            return f"{self.agent} succeeds in {counts}, chance is {self.chance:.4f}"
         return ""
+
+    def _beats(self, chance: float) -> bool:
+        return tail(self.successes, self.episodes, chance) < SIGNIFICANCE
 
 
 def tail(successes: int, count: int, chance: float) -> float:
