@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import ACCESS, CONTRAST, FLAGS, WATCH
 from builds import build, record, small_records, task, write_records
 from run_folders import episode, failed, line, many, stubborn, write_run
 from servers import ADMIN, ServerProcess
@@ -20,13 +21,6 @@ from shopsim_env import ShopEnv, load_release
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium on the PATH")
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-WATCH = """window.breaches = [];
-document.addEventListener('securitypolicyviolation',
-  (event) => window.breaches.push(event.violatedDirective));"""
 EVIL = '<script>window.hit=1</script><img src=x onerror="window.hit=2"><svg onload=window.hit=3>'
 FORGED = "</pre></section><h1>页面：任务已终止</h1>\u202e反\u2066向\u2069"
 VALUES = [EVIL, f"值{FORGED}", "' onclick='window.hit=5"]
@@ -405,59 +399,6 @@ def test_a_run_that_grows_is_followed_without_losing_what_is_typed(visit, runs):
     assert page.input_value("#find") == "task-0000"
     assert page.evaluate("document.activeElement.id") == "find"
     growing.unlink()
-
-
-ACCESS = """() => {
-  const found = [];
-  const name = (element) => (element.getAttribute('aria-label') || element.textContent
-    || [...(element.labels ?? [])].map((label) => label.textContent).join(' ')).trim();
-  const short = (element) => element.outerHTML.slice(0, 80);
-  const named = 'button, input, select, a, summary, [role=img], [role=region]';
-  for (const element of document.querySelectorAll(named))
-    if (!name(element) && !(element.labels ?? []).length) found.push(`no name: ${short(element)}`);
-  for (const element of document.querySelectorAll('input, select'))
-    if (!element.getAttribute('aria-label') && ![...element.labels].some((label) => label.textContent.trim()))
-      found.push(`no label: ${short(element)}`);
-  const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
-  if (new Set(ids).size !== ids.length) found.push('an id twice');
-  if (document.querySelectorAll('main').length !== 1) found.push('main');
-  if (!document.querySelector('nav[aria-label]')) found.push('nav');
-  if (document.querySelector('[tabindex]:not([tabindex="0"]):not([tabindex="-1"])')) found.push('tabindex');
-  let level = 0;
-  for (const heading of document.querySelectorAll('h1, h2, h3, h4')) {
-    const next = Number(heading.tagName[1]);
-    if (next > level + 1) found.push(`heading ${heading.textContent}`);
-    level = next;
-  }
-  for (const table of document.querySelectorAll('table'))
-    if (!table.caption || table.querySelector('th:not([scope=col])')) found.push('table');
-  if (document.scrollingElement.scrollWidth > innerWidth) found.push('wider than the screen');
-  return found;
-}"""
-CONTRAST = """() => {
-  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = ([red, green, blue]) => [red, green, blue].map((part) => part / 255)
-    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
-  const ground = (element) => {
-    for (let one = element; one; one = one.parentElement) {
-      const colour = parts(getComputedStyle(one).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
-    if (element.closest(':disabled, svg')) continue;
-    const [one, two] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
-    const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
-    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.tagName} ${element.textContent.slice(0, 30)}`);
-  }
-  return found;
-}"""
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])

@@ -1,15 +1,19 @@
 """`shopsim play --trace` and `shopsim replay --verify`."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from places import ROOT
+from rlve_world import DONE, IDLE, sample_market
 
 from shopsim_env import AskShopper, load_release
 from shopsim_env.cli import main
 from shopsim_env.dialogue.wording import ModelWording
 from shopsim_env.recording import TracedEnv
+from shopsim_env.rlve.episode import EpisodeKey
+from shopsim_env.rlve.trace import TracedEpisode
 from shopsim_env.trace import TraceWriter
 
 GOLDEN = ROOT / "tests" / "golden" / "sample.jsonl"
@@ -147,3 +151,27 @@ def test_play_reports_what_it_cut_off(tmp_path: Path, capsys: pytest.CaptureFixt
     code, _, err = shopsim(capsys, "play", "--oracle", "--brief", "--trace", trace)
     assert (code, "cut off an unfinished last line of 15 bytes" in err) == (0, True)
     assert shopsim(capsys, "replay", "--verify", trace)[0] == 0
+
+
+def test_episodes_of_both_worlds_are_verified_in_one_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / "both.jsonl"
+    with sample_market() as market:
+        played = TracedEpisode(market, EpisodeKey("POLICY", 2, 5))
+        for turn in (IDLE, DONE):
+            played.step(turn)
+    line = played.record.line()
+    trace.write_bytes(GOLDEN.read_bytes().splitlines(keepends=True)[0] + line)
+    code, out, _ = shopsim(capsys, "replay", "--verify", trace)
+    assert (code, out.split("  ")[0]) == (0, "ok")
+    assert "2 episodes" in out
+    trace.write_bytes(
+        line.replace(json.dumps(IDLE["assistant_message"], ensure_ascii=False).encode(), '"？"'.encode())
+    )
+    code, out, _ = shopsim(capsys, "replay", "--verify", trace, "--json")
+    (found,) = json.loads(out)["differences"]
+    assert (code, found["episode"], found["field"]) == (1, 1, "observations")
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    code, _, err = shopsim(capsys, "replay", "--verify", trace)
+    assert (code, "missing_extra" in err) == (2, True)

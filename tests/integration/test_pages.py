@@ -83,6 +83,7 @@ def code_of(answer: Any) -> tuple[int, str]:
     [
         ("/debug-ui", "text/html; charset=utf-8"),
         ("/replay-ui", "text/html; charset=utf-8"),
+        ("/rlve-ui", "text/html; charset=utf-8"),
         ("/ui/common.js", "text/javascript; charset=utf-8"),
         ("/ui/style.css", "text/css; charset=utf-8"),
         ("/ui/words.json", "application/json"),

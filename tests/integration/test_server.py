@@ -272,7 +272,8 @@ def test_what_the_document_says_is_what_is_sent(server):
         "group": {"task_id": 2, "n": 1},
     }
     late = {"take_over": 1, "release": 2}  # the lease changes hands, then is gone
-    for operation in sorted(OPERATIONS, key=lambda entry: late.get(entry.name, 0)):
+    shop = [entry for entry in OPERATIONS if not entry.path.startswith("/v1/rlve")]  # test_server_rlve.py
+    for operation in sorted(shop, key=lambda entry: late.get(entry.name, 0)):
         path = operation.path.replace("/v1/episodes/{lease_id}", base)
         status, answer, _ = server.call(operation.method, path, requests.get(operation.name), headers=BEARER)
         assert status == 200, (operation.name, answer)

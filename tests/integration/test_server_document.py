@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from places import ROOT
 from servers import ServerProcess
 
 CHECKS = (
@@ -18,10 +19,17 @@ CHECKS = (
 )
 
 
-def test_schemathesis_finds_nothing(small_release, tmp_path):
+SAMPLE = ROOT / "shopsim_env" / "sample_release"
+
+
+@pytest.mark.parametrize("part", ["--exclude-path-regex", "--include-path-regex"], ids=["shop", "rlve"])
+def test_schemathesis_finds_nothing(small_release, tmp_path, part):
     pytest.importorskip("schemathesis")
-    with ServerProcess(small_release, "--slots", "200", "--log-level", "error") as server:
+    # The small release has too few products for goals of RLVE.
+    release = SAMPLE if part.startswith("--in") else small_release
+    with ServerProcess(release, "--slots", "200", "--log-level", "error") as server:
         command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.facts['url']}/openapi.json"]
+        command += [part, "^/v1/rlve"]
         command += ["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing", "--seed", "1"]
         command += ["--max-examples", "5", "--generation-database", "none", "--suppress-health-check", "all"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)

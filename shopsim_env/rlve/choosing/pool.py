@@ -215,6 +215,8 @@ class Pools:
         return found
 
     def _allowed(self, least: int) -> tuple[int, ...]:
+        if least > LARGEST:
+            return ()  # many constraints ask for more products than the database has numbers for
         return self._safe(self._world.categories(least, LARGEST))
 
     def _safe(self, numbers: tuple[int, ...]) -> tuple[int, ...]:

@@ -109,19 +109,30 @@ export class Refusal extends Error {
   }
 }
 
-export async function call(method, path, body, more = {}) {
+async function ask(method, path, body, more) {
   const headers = {};
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  let answer;
   try {
-    answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", ...more });
+    return await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", ...more });
   } catch {
     throw new Refusal("unreachable", w("unreachable"));
   }
+}
+
+export async function call(method, path, body, more = {}) {
+  const answer = await ask(method, path, body, more);
   const found = await answer.json();
   if (!answer.ok) throw new Refusal(found.code, found.detail);
   return found;
+}
+
+// The bytes of an answer as text: numbers that are read and written again may look otherwise.
+export async function callText(path) {
+  const answer = await ask("GET", path, undefined, {});
+  if (answer.ok) return answer.text();
+  const found = await answer.json();
+  throw new Refusal(found.code, found.detail);
 }
 
 export const query = (fields) => {

@@ -1,6 +1,6 @@
 // Playground: a person is the agent of a conversation. The goal is asked for after the end, not before.
 
-import { Refusal, byId, call, copyButton, fold, foreign, h, known, onRedraw, option, put, query, refused, save, say, start, visible, w } from "./common.js";
+import { Refusal, byId, call, callText, copyButton, fold, foreign, h, known, onRedraw, option, put, query, refused, save, say, start, visible, w } from "./common.js";
 import { card } from "./evidence.js";
 import { datalists, fields, read } from "./forms.js";
 import { called, mark, record, share } from "./records.js";
@@ -13,7 +13,7 @@ let draft = {};
 let seen = new Map();
 
 const FIRST_TOOL = { CART: "user.get_visit_history", RETURN: "order.list", STATUS: "order.list", POLICY: "policy.search" };
-const blank = (tool) => ({ message: "", tool, args: {}, calls: [], answer: {}, done: false });
+const blank = (tool) => ({ message: "", tool, args: {}, touched: false, calls: [], answer: {}, done: false });
 const language = () => document.documentElement.lang.slice(0, 2);
 const about = () => view.info[language()];
 
@@ -127,6 +127,8 @@ function turnOf() {
 async function send() {
   if (view.busy || !view.episode || view.end) return;
   view.busy = true;
+  // Whoever has filled in a call and sends the turn means the call too.
+  if (draft.touched && draft.calls.length < view.observation.tool_budget) addTyped();
   await guarded(() => play(turnOf()));
   view.busy = false;
   shown();
@@ -153,6 +155,13 @@ function addCall(name, args) {
   draft.calls.push({ name, args });
   say(w("rlve.queued", { name }));
   drawComposer();
+}
+
+// The call that the form holds.
+function addTyped() {
+  const { tool, args } = draft;
+  Object.assign(draft, { args: {}, touched: false });
+  addCall(tool, read(about().tools.find(({ name }) => name === tool).schema, args));
 }
 
 function intoAnswer(name, value) {
@@ -205,8 +214,7 @@ function toolForm() {
   const tools = about().tools;
   const tool = tools.find(({ name }) => name === draft.tool);
   const select = h("select", { id: "tool", "aria-label": w("rlve.tool"), on: { change: () => {
-    draft.tool = select.value;
-    draft.args = {};
+    Object.assign(draft, { tool: select.value, args: {}, touched: false });
     drawComposer();
     byId("tool").focus();
   } } }, tools.map(({ name, about: text }) => option(name, `${name} · ${text}`)));
@@ -214,8 +222,8 @@ function toolForm() {
   const full = draft.calls.length >= view.observation.tool_budget;
   return h("form", { class: "stack tight", id: "tool_form", on: { submit: (event) => {
     event.preventDefault();
-    addCall(draft.tool, read(tool.schema, draft.args));
-  } } },
+    addTyped();
+  }, input: (event) => { draft.touched ||= event.target.id !== "tool"; } } },
     h("h3", {}, w("rlve.calls", { n: draft.calls.length, most: view.observation.tool_budget })),
     draft.calls.length ? h("ol", { class: "turns" }, draft.calls.map(({ name, args }, place) => h("li", {}, h("code", {}, name), " ", foreign(JSON.stringify(args)), " ",
       h("button", { type: "button", class: "small", "aria-label": w("rlve.drop.call", { name }), on: { click: () => {
@@ -271,7 +279,7 @@ function goalParts() {
 
 function headPanel() {
   const { key, lease_id } = view.episode;
-  const trace = async () => guarded(async () => save(`${key.env_id}-d${key.difficulty}-seed${key.seed}.jsonl`, `${JSON.stringify(await call("GET", `v1/rlve/episodes/${lease_id}/trace`))}\n`));
+  const trace = async () => guarded(async () => save(`${key.env_id}-d${key.difficulty}-seed${key.seed}.jsonl`, await callText(`v1/rlve/episodes/${lease_id}/trace`)));
   return h("section", { class: "panel", "aria-label": w("rlve.episode") },
     h("h2", {}, known("env", key.env_id)),
     h("p", { class: "quiet", id: "facts" }, w("rlve.facts", { id: key.env_id, d: key.difficulty, seed: key.seed, budget: view.observation.tool_budget })),

@@ -1,0 +1,60 @@
+"""What tests in a browser share: how it is started, what is watched, rules of access and contrast."""
+
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+WATCH = """window.breaches = [];
+document.addEventListener('securitypolicyviolation',
+  (event) => window.breaches.push(event.violatedDirective));"""
+ACCESS = """() => {
+  const found = [];
+  const name = (element) => (element.getAttribute('aria-label') || element.textContent
+    || [...(element.labels ?? [])].map((label) => label.textContent).join(' ')).trim();
+  const short = (element) => element.outerHTML.slice(0, 80);
+  const named = 'button, input, select, textarea, a, summary, [role=img], [role=region]';
+  for (const element of document.querySelectorAll(named))
+    if (!name(element) && !(element.labels ?? []).length) found.push(`no name: ${short(element)}`);
+  for (const element of document.querySelectorAll('input, select, textarea'))
+    if (!element.getAttribute('aria-label') && ![...element.labels].some((label) => label.textContent.trim()))
+      found.push(`no label: ${short(element)}`);
+  const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+  if (new Set(ids).size !== ids.length) found.push('an id twice');
+  if (document.querySelectorAll('main').length !== 1) found.push('main');
+  if (!document.querySelector('nav[aria-label]')) found.push('nav');
+  if (document.querySelector('[tabindex]:not([tabindex="0"]):not([tabindex="-1"])')) found.push('tabindex');
+  let level = 0;
+  for (const heading of document.querySelectorAll('h1, h2, h3, h4')) {
+    const next = Number(heading.tagName[1]);
+    if (next > level + 1) found.push(`heading ${heading.textContent}`);
+    level = next;
+  }
+  for (const table of document.querySelectorAll('table'))
+    if (!table.caption || table.querySelector('th:not([scope=col])')) found.push('table');
+  if (document.scrollingElement.scrollWidth > innerWidth) found.push('wider than the screen');
+  return found;
+}"""
+CONTRAST = """() => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([red, green, blue]) => [red, green, blue].map((part) => part / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
+  const ground = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = parts(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
+    if (element.closest(':disabled, svg')) continue;
+    const [one, two] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+    const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.tagName} ${element.textContent.slice(0, 30)}`);
+  }
+  return found;
+}"""
