@@ -1,8 +1,8 @@
 """`shopsim rlve play`: one RLVE episode at the terminal, from a script, or by the oracle.
 
-Belongs here: reading turns and printing. A line is a turn as JSON, or plain text, which is a message alone. What is
-printed is what an agent sees; goal and score follow after the end. Episodes are imported on use: tools need the
-extra `rlve`.
+Belongs here: reading turns and printing. A line is a turn as JSON, or plain text, which is a message alone.
+What is printed is what an agent sees; goal and score follow after the end. Episodes are imported on use:
+tools need the extra `rlve`.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def _turns(arguments: argparse.Namespace) -> Turns:
         agent = oracle(arguments.environment)
         return lambda episode: agent.act(episode.sight())
     lines = _lines(arguments.script)
-    return lambda episode: next(lines, None)
+    return lambda _: next(lines, None)
 
 
 def _lines(script: str | None) -> Iterator[Any]:
