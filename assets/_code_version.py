@@ -6,7 +6,7 @@ imports, however far away, shows as unsynced in the UI and keeps the artifact ou
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,13 +42,22 @@ def _closure(modules: Iterable[str]) -> set[str]:
 def _imports(module: str) -> frozenset[str]:
     """Modules of ours that `module` imports, by the text of its import statements."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(_source(module))):
+    for node in _statements(ast.parse(_source(module))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
     return frozenset(name for name in names if name.split(".")[0] in _OURS and _path(name) is not None)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every statement, however deep; expressions, of which there are far more, import nothing."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
 
 
 @cache
@@ -61,11 +70,19 @@ def _source(module: str) -> bytes:
 
 @cache
 def _path(module: str) -> Path | None:
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:
-        # `from package.module import name` was tried as if `name` were a module.
-        return None
+    # Not by `find_spec`, which would import packages on the way; most names asked for are no modules, but
+    # names in one, as in `from package.module import name`.
+    place = _package(module.split(".")[0]).joinpath(*module.split(".")[1:])
+    files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
     # The compiled search kernel is among the tools (`pipelines.resources.memo`). It changes no artifact, as
     # every engine gives the same hits; the checks that say so run again for another kernel.
-    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
+    return next((path for path in files if path.is_file()), None)
+
+
+@cache
+def _package(name: str) -> Path:
+    """Folder of a top-level package of ours."""
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(name)
+    return Path(spec.origin).parent

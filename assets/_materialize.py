@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import pandas as pd
 import pyarrow.parquet as pq
 
 from assets._charts import bar_chart
@@ -139,5 +138,7 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
 
 def table(rows: Sequence[Mapping[str, Any]], limit: int = PREVIEW_ROWS) -> str:
     """The first `limit` rows as a Markdown table."""
+    import pandas as pd  # slow to load, and of no use where nothing has changed
+
     frame = pd.DataFrame.from_records(list(rows[:limit]))
     return str(frame.to_markdown(index=False))

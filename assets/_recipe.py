@@ -131,11 +131,15 @@ def _used(home: str, name: str, statement: str) -> frozenset[_Definition]:
             found.add((home, node.id))
         elif isinstance(node, ast.Import):
             found |= {(alias.name, _ALL) for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and _is_ours(str(node.module)):
             # A statement may import several names; at the top level one of them was asked for.
             asked = [alias for alias in node.names if node is not top or name in (alias.name, alias.asname)]
             found |= {_origin(str(node.module), alias.name) for alias in asked}
-    return frozenset(item for item in found if item[0].split(".")[0] in (_HERE, *_OURS))
+    return frozenset(item for item in found if _is_ours(item[0]))
+
+
+def _is_ours(module: str) -> bool:
+    return module.split(".")[0] in (_HERE, *_OURS)
 
 
 def _origin(module: str, name: str) -> _Definition:

@@ -11,7 +11,7 @@ from assets._code_version import code_version
 from assets._failures import intended_failures
 from assets._inputs import audit_records, excluded_indices, origin
 from assets._materialize import OWNERS, PREVIEW_ROWS, Facts, fields_of, materialize, table
-from pipelines.errors import ConfigError
+from pipelines.errors import ArtifactError, ConfigError
 from pipelines.resources.annotation_run import AnnotationJob, left_to_parser
 from pipelines.resources.annotator import RunReport
 from pipelines.resources.workspace import Workspace, WorkspaceResource
@@ -179,16 +179,17 @@ def annotation_drift(workspace: WorkspaceResource) -> dg.MaterializeResult:
         return _drift_facts(drift)
 
     parents = ("price_annotations", *_UPSTREAM)
-    # The last release is no input that the workspace hands out.
-    return materialize(
-        work, "annotation_drift", "annotation_drift.json", DRIFT, write, parents=parents, volatile=True
-    )
+    return materialize(work, "annotation_drift", "annotation_drift.json", DRIFT, write, parents=parents)
 
 
 def _last_release(work: Workspace) -> list[dict[str, Any]] | None:
-    """Annotations of the release that `current` points to, None before the first one."""
-    path = work.releases / "current" / layout.ANNOTATIONS_EXPORT
-    return list(read_json(path)) if path.is_file() else None
+    """Annotations of the release before; None without one, and where they are damaged (a check says so)."""
+    path = work.released(layout.ANNOTATIONS_EXPORT)
+    try:
+        return None if path is None else list(read_json(path))
+    except ArtifactError:
+        # The damaged release must not keep this build from replacing it.
+        return None
 
 
 def _drift_facts(drift: dict[str, Any]) -> Facts:

@@ -25,10 +25,15 @@ from shopsim_env.errors import ShopSimError
 
 @dataclass
 class AnnotateReport:
-    """What one call did. `error` is what ended the paid run, `imported` counts per imported file."""
+    """What one call did. `error` is what ended the paid run, `imported` counts per imported file.
+
+    `builds_read` is the recorded file that builds of the data set read in place of the answers, None where
+    they read the answers.
+    """
 
     plan: Plan
     imported: dict[str, dict[str, int]] = field(default_factory=dict)
+    builds_read: str | None = None
     run: RunReport | None = None
     error: ShopSimError | None = None
 
@@ -39,7 +44,12 @@ class AnnotateReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
-        value: dict[str, Any] = {"ok": self.ok, "plan": self.plan.as_dict(), "import": self.imported}
+        value: dict[str, Any] = {
+            "ok": self.ok,
+            "plan": self.plan.as_dict(),
+            "import": self.imported,
+            "builds_read": self.builds_read,
+        }
         if self.run is not None:
             value["run"] = self.run.as_dict()
         if self.error is not None:

@@ -60,6 +60,14 @@ def plan_lines(plan: Plan, settings: AnnotationSettings) -> Iterator[str]:
     )
 
 
+def builds_lines(report: AnnotateReport, dataset: str) -> Iterator[str]:
+    """Says when the answers are not what builds of the data set read."""
+    if report.builds_read is not None:
+        yield f"builds          of {dataset} read recorded annotations and not these answers:"
+        yield f"                {report.builds_read};"
+        yield f"                `shopsim build --dataset {dataset} --annotations cache` takes the answers"
+
+
 def run_lines(report: AnnotateReport, settings: AnnotationSettings) -> Iterator[str]:
     """What the paid run did, for a person."""
     run = report.run

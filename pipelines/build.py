@@ -16,6 +16,7 @@ from pipelines.index_only import INDEX_ASSETS, INDEX_INPUTS, require_inputs
 from pipelines.jobs import BUILD_RELEASE
 from pipelines.resources.debris import remove_debris
 from pipelines.resources.paths import dagster_home
+from pipelines.resources.run_history import open_history
 from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.ingest import read_report
 from pipelines.stages.products.read import read_mapping
@@ -86,8 +87,9 @@ def run_build(
     """
     if instance is not None:
         return _run(config, instance, index_only)
-    os.environ["DAGSTER_HOME"] = str(dagster_home())
-    with dg.DagsterInstance.get() as own:
+    home = dagster_home()
+    os.environ["DAGSTER_HOME"] = str(home)
+    with open_history(home) as own:
         return _run(config, own, index_only)
 
 

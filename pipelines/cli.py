@@ -94,7 +94,8 @@ def _register_sample(subparsers: Any) -> None:
         "--out",
         required=True,
         metavar="FILE",
-        help="archive to write, NAME.raw.json.gz; NAME.annotations.json and NAME.truth.json go beside it",
+        help="archive to write, NAME.json.gz or NAME.raw.json.gz; NAME.annotations.json and "
+        "NAME.truth.json go beside it",
     )
     parser.add_argument(
         "--english",

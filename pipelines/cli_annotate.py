@@ -68,24 +68,28 @@ def _annotate(arguments: argparse.Namespace) -> int:
     from pipelines.settings import AnnotationSettings
 
     _check_numbers(arguments)
-    work = WorkspaceResource(**_workspace(arguments)).open()
+    config = _workspace(arguments)
+    work = WorkspaceResource(**config).open()
+    # As a build reads it, that is, without the option that takes the cache here.
+    recorded = WorkspaceResource(**{**config, "annotations": None}).open().files.annotations
     settings = AnnotationSettings.model_validate(
         work.annotation.model_dump() | ({"workers": arguments.workers} if arguments.workers else {})
     )
     skip = frozenset(arguments.runtime_regex_task_id)
     job = annotation_job(work, settings, skip, arguments.max_requests)
     imported = import_files(job, [Path(name) for name in arguments.imports])
-    report = AnnotateReport(job.plan(job.read()), imported)
+    report = AnnotateReport(job.plan(job.read()), imported, None if recorded is None else str(recorded))
     return _conclude(arguments, job, report)
 
 
 def _conclude(arguments: argparse.Namespace, job: Any, report: Any) -> int:
     """Shows the plan, runs it when that was asked and confirmed, shows the outcome."""
-    from pipelines.annotate_view import import_lines, plan_lines, run_lines
+    from pipelines.annotate_view import builds_lines, import_lines, plan_lines, run_lines
 
     if not arguments.json:
         show(import_lines(report))
         show(plan_lines(report.plan, job.settings))
+        show(builds_lines(report, arguments.dataset))
     try:
         if arguments.run:
             _run(arguments, job, report)

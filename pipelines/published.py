@@ -27,7 +27,11 @@ def compare_release(path: Path, dataset: str | None = None, *, configs: Path = C
     with load_release(path) as release:
         name = dataset or str(release.manifest["dataset"])
         if release.manifest["public_copy"]:
-            raise ReleaseError(f"{path}: a public copy holds no exports to compare.", code="public_copy")
+            raise ReleaseError(
+                f"{path}: a public copy holds no exports to compare. Give the full release from which it was "
+                "made, data/releases/NAME/current after a build.",
+                code="public_copy",
+            )
         figures = load_dataset(configs, name).published
         files = {file: release.path / EXPORTS_FOLDER / file for file in PUBLISHED_NAMES}
         found = compare_figures(figures, files)

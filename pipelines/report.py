@@ -10,6 +10,7 @@ from rich.table import Table
 from pipelines.build import BuildReport
 from pipelines.resources.paths import ROOT
 from pipelines.stages.published_figures import OK, PACKING, Figure
+from shopsim_env.commands.output import program
 
 _WIDTH = 20
 _MODES = {"instruction_simple": "simple", "instruction": "full"}
@@ -47,8 +48,8 @@ def build_lines(report: BuildReport) -> Iterator[str]:
 def _next_step(report: BuildReport) -> str:
     """What to try with the release; a catalogue without tasks cannot be played in the Shop."""
     if report.ingest.get("task_count") == 0:
-        return f"search it (there are no tasks): shopsim search QUERY --release {_shown(report.release)}"
-    return f"play it: shopsim play --release {_shown(report.release)}"
+        return f"search it (there are no tasks): {program()} search QUERY --release {_shown(report.release)}"
+    return f"play it: {program()} play --release {_shown(report.release)}"
 
 
 def figure_lines(figures: Sequence[Figure]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from shopsim_env.commands import (
     serve,
     verify,
 )
-from shopsim_env.commands.output import show_json
+from shopsim_env.commands.output import callable_commands, show_json
 from shopsim_env.errors import ShopSimError
 from shopsim_env.rlve import cli as rlve
 from shopsim_env.versions import __version__
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ShopSimError as error:
         if getattr(arguments, "json", False):
             show_json({"ok": False, "error": {"code": error.code, "message": str(error)}})
-        print(f"shopsim: {error.code}: {error}", file=sys.stderr)  # noqa: T201
+        print(f"shopsim: {error.code}: {callable_commands(str(error))}", file=sys.stderr)  # noqa: T201
         return 2 if error.wrong_use else 1
     except KeyboardInterrupt:
         print("\nshopsim: interrupted", file=sys.stderr)  # noqa: T201

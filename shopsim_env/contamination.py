@@ -95,7 +95,8 @@ def check_contamination(
 
     Raises:
         TaskError: a split that the release does not have (code `unknown_split`).
-        UsageError: a file that is missing or holds a line that is no JSON (code `invalid_rows`).
+        UsageError: a file that is missing (code `input_missing`) or holds a line that is no JSON (code
+            `invalid_rows`).
     """
     held = _Held(release, splits)
     count = 0
@@ -116,6 +117,11 @@ def _rows(path_or_rows: str | Path | Iterable[Row]) -> Iterator[tuple[int, Row]]
         yield from enumerate(path_or_rows, start=1)
         return
     path = Path(path_or_rows)
+    if path.is_dir() or not path.exists():
+        found = "a folder" if path.is_dir() else "no file"
+        raise UsageError(
+            f"{path}: expected a JSON Lines file with training examples, found {found}", code="input_missing"
+        )
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
@@ -123,8 +129,21 @@ def _rows(path_or_rows: str | Path | Iterable[Row]) -> Iterator[tuple[int, Row]]
                     yield number, _decoded(path, number, line)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{path}: expected a JSON Lines file in UTF-8, found {error}", code="invalid_rows"
+            f"{path}: expected JSON Lines in UTF-8 (packed with gzip if the name ends in .gz), found "
+            f"{_fault(error)}",
+            code="invalid_rows",
         ) from error
+
+
+def _fault(error: Exception) -> str:
+    """What is wrong with a file, in words."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.object[error.start]:#04x}, which is no UTF-8"
+    if isinstance(error, EOFError):
+        return "a gzip file that ends too early"
+    if isinstance(error, gzip.BadGzipFile):
+        return "a file that gzip did not pack"
+    return "a file that cannot be read" + (f" ({error.strerror})" if isinstance(error, OSError) else "")
 
 
 def _decoded(path: Path, number: int, line: str) -> Row:

@@ -19,21 +19,23 @@ Check = Callable[[Workspace], Iterable[str]]
 Seen = Callable[[Workspace], str]
 
 
-def _evaluate(function: Check, work: Workspace, asset: str, seen: Seen | None) -> tuple[list[str], bool]:
+def _evaluate(
+    function: Check, work: Workspace, asset: str, seen: Seen | None, *, receipt: bool
+) -> tuple[list[str], bool]:
     """What the check found, and whether it is known from earlier: same bytes, code, settings and inputs.
 
-    It leaves a receipt for the very bytes it saw, or takes the old one away.
+    With `receipt` it leaves one for the very bytes it saw, or takes the old one away.
     """
     name = function.__name__
     code, memo = recipe(function.__module__, name), f"{asset}.{name}"
     with intended_failures():
         sha256 = seen(work) if seen else work.store.open(asset).sha256
-        if not work.rerun and _is_known(work, asset, name, code, sha256, seen is None):
+        if not work.rerun and _is_known(work, asset, name, code, sha256, receipt):
             return [], True
         work.memos.forget(memo)
         with as_imported(function.__module__, name):
             problems = list(islice(function(work), MAX_PROBLEMS))
-        if seen is None:
+        if receipt:
             work.store.record_check(asset, name, sha256 if not problems else None)
         if not problems:
             work.memos.keep(memo, code, work.reads, {"sha256": sha256})
@@ -68,7 +70,7 @@ def blocking_check(asset: str, *, seen: Seen | None = None) -> Callable[[Check],
         )
         def run(workspace: WorkspaceResource) -> dg.AssetCheckResult:
             work = workspace.open()
-            problems, unchanged = _evaluate(function, work, asset, seen)
+            problems, unchanged = _evaluate(function, work, asset, seen, receipt=seen is None)
             return dg.AssetCheckResult(
                 passed=not problems,
                 metadata={"problems": dg.MetadataValue.json(problems), "unchanged": unchanged},
@@ -94,12 +96,11 @@ def warning_check(asset: str) -> Callable[[Check], dg.AssetChecksDefinition]:
             asset=dg.AssetKey(asset.split("/")), name=function.__name__, description=function.__doc__
         )
         def run(workspace: WorkspaceResource) -> dg.AssetCheckResult:
-            with intended_failures():
-                findings = list(islice(function(workspace.open()), MAX_PROBLEMS))
+            findings, unchanged = _evaluate(function, workspace.open(), asset, None, receipt=False)
             return dg.AssetCheckResult(
                 passed=not findings,
                 severity=dg.AssetCheckSeverity.WARN,
-                metadata={"problems": dg.MetadataValue.json(findings), "unchanged": False},
+                metadata={"problems": dg.MetadataValue.json(findings), "unchanged": unchanged},
                 description="; ".join(findings[:3]) or None,
             )
 

@@ -69,8 +69,8 @@ def witnesses_replay(work: Workspace) -> Iterator[str]:
 @warning_check("witnesses")
 def grade_shares_have_not_fallen(work: Workspace) -> Iterator[str]:
     """No grade lost more than one task in a hundred of a split since the data set's latest release."""
-    path = work.releases / "current" / METRICS
-    if not path.is_file():
+    path = work.released(METRICS)
+    if path is None:
         return
     try:
         # A release from before there were witnesses has no shares.

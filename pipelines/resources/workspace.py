@@ -42,16 +42,21 @@ ANSWERS_NAME = "price_annotations.jsonl"
 ProgressCallback = Callable[[int, int], None]
 _Item = TypeVar("_Item")
 _SHOWN_EVERY = 64
+_CURRENT = "current/"
 EXCLUSIONS = "human_exclusions"
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files outside the artifact store that a run reads. `annotations` None: answers come from the cache."""
+    """Files outside the artifact store that a run reads. `annotations` None: answers come from the cache.
+
+    `current` is the folder of the release before; there is none before the first one.
+    """
 
     archive: Path
     cleaned_manifest: Path | None
     annotations: Path | None
+    current: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,12 @@ class Workspace:
         """The recorded annotations; their content counts as an input of whoever asks."""
         self._note("annotations")
         return self.files.annotations
+
+    def released(self, name: str) -> Path | None:
+        """A file of the release before, None where there is none; its content counts as an input."""
+        self._note(f"{_CURRENT}{name}")
+        path = self.files.current / name
+        return path if path.is_file() else None
 
     @property
     def exclusions(self) -> HumanExclusions:
@@ -135,10 +146,17 @@ class Workspace:
 
 
 def outside_digest(name: str, files: Files, settings: DatasetSettings) -> str:
-    """Present digest of an input outside the store, a field of `Files` or `tagger`; "" for no file."""
+    """Present digest of an input outside the store; "" for no file.
+
+    Args:
+        name: `tagger`, a field of `Files`, or `current/NAME` for a file of the release before.
+        files: Where they are.
+        settings: Names the tagger.
+    """
     if name == "tagger":
         return load_tagger(settings.tagger).fingerprint
-    path: Path | None = getattr(files, name)
+    released = name.startswith(_CURRENT)
+    path: Path | None = files.current / name.removeprefix(_CURRENT) if released else getattr(files, name)
     if path is None:
         return ""
     paths = [path, path.with_name(EXCLUSIONS_NAME)] if name == "cleaned_manifest" else [path]
@@ -181,7 +199,8 @@ class WorkspaceResource(dg.ConfigurableResource):
         manifest = ROOT / settings.cleaned_manifest if settings.cleaned_manifest else None
         recorded = settings.recorded_annotations
         annotations = ROOT / recorded if recorded else None
-        files = Files(ROOT / settings.archive, manifest, annotations)
+        releases = Path(self.releases_root or RELEASES) / settings.name
+        files = Files(ROOT / settings.archive, manifest, annotations, releases / "current")
         return Workspace(
             settings=noted(settings, reads),
             annotation=annotation,
@@ -191,7 +210,7 @@ class WorkspaceResource(dg.ConfigurableResource):
             memos=Memos(store, digests, lambda name: outside_digest(name, files, settings)),
             files=files,
             listed=listed,
-            releases=Path(self.releases_root or RELEASES) / settings.name,
+            releases=releases,
             out=ROOT / self.out if self.out else None,
             force=self.force,
             rerun=self.rerun,

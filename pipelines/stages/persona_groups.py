@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
-
 from pipelines.errors import DatasetError
 from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.tasks.persona import USER_ID_NAMES
@@ -85,6 +83,8 @@ def read_persona_records(products: Iterable[Mapping[str, Any]]) -> list[PersonaR
 
 def group_tasks(records: Sequence[PersonaRecord]) -> list[Group]:
     """Connected components of tasks that share any non-empty key, sorted by group id."""
+    import networkx as nx  # slow to load, and most builds deal no splits
+
     graph: nx.Graph[Any] = nx.Graph()
     for record in records:
         graph.add_node(record.task_id)

@@ -6,11 +6,9 @@ postings are made in `search_postings`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -18,6 +16,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from pipelines.stages.processes import in_processes
 from pipelines.stages.search_postings import (
     BlockBuilder,
     BlockDocuments,
@@ -85,25 +84,13 @@ def build_search_arrays(
         products = connection.execute("SELECT max(id) FROM product").fetchone()[0] or 0
     ranges = [(first, min(first + BLOCK - 1, products)) for first in range(1, products + 1, BLOCK)]
     done = _counter(ranges, on_progress)
-    with _mapper(min(workers, len(ranges))) as each:
+    with in_processes(min(workers, len(ranges))) as each:
         compounds = set[str]().union(*done(each(partial(_compounds, catalog), ranges)))
         postings = join_blocks(done(each(partial(_block, catalog, phrases_of(compounds)), ranges)))
     return write_arrays(postings, out)
 
 
 _Range = tuple[int, int]
-_Mapper = Callable[[Callable[[_Range], Any], list[_Range]], Iterable[Any]]
-
-
-@contextmanager
-def _mapper(workers: int) -> Iterator[_Mapper]:
-    """Calls a function for each range, results in order: here, or in processes."""
-    if workers <= 1:
-        yield map
-        return
-    # spawn: a forked child would share the parent's SQLite connections and threads.
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        yield pool.map
 
 
 def _compounds(catalog: Path, rows: _Range) -> set[str]:

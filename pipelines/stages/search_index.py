@@ -4,19 +4,20 @@ Belongs here: the order of rows, the statements that make the file reproducible,
 Does not belong here: what a public row or a field is (`shopsim_env.catalog.schema`, `shopsim_env.search`).
 """
 
+import hashlib
+import json
 import sqlite3
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import chain, islice
-from multiprocessing import get_context
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ArtifactError, DatasetError
+from pipelines.stages.processes import Each, in_processes
 from shopsim_env.canonical import compact_json
 from shopsim_env.catalog.schema import PRODUCT_DDL, TITLE_NOUN_DDL, public_record
 from shopsim_env.search.documents import document_fields
@@ -31,7 +32,7 @@ _PRAGMAS = (
     "PRAGMA journal_mode = OFF",
     "PRAGMA synchronous = OFF",
 )
-# FTS5 writes a segment whenever this much is waiting, and no segment is merged before the last row is in: one
+# FTS5 writes a segment for each step, as this holds more, and merges none before the last row is in: one
 # merge of everything at the end, instead of merging the same postings again and again. Half the time.
 _BULK = (("hashsize", 128 << 20), ("automerge", 0), ("crisismerge", 2_000))
 _FIELDS = tuple(FIELD_WEIGHTS)
@@ -39,18 +40,16 @@ _CHUNK = 500
 _STEP = 4_096
 # Starting processes costs as much as this many records.
 _ALONE = 20_000
-_STAGE_ROW = f"INSERT INTO staging.row VALUES (?, ?{', ?' * len(_FIELDS)})"  # noqa: S608
+_STAGE_PRODUCT = "INSERT INTO staging.product VALUES (?, ?)"
 # The number of a row is the rank of its asin, from 1, in both tables.
 _FILL_PRODUCT = (
-    "INSERT INTO product SELECT row_number() OVER (ORDER BY asin), asin, body FROM staging.row ORDER BY asin"
+    "INSERT INTO product SELECT row_number() OVER (ORDER BY asin), asin, body "
+    "FROM staging.product ORDER BY asin"
 )
-_FILL_DOCUMENTS = (
-    f"INSERT INTO products(rowid, {', '.join(FTS_COLUMNS)}) SELECT p.id, p.asin, {', '.join(_FIELDS)} "  # noqa: S608
-    "FROM product p JOIN staging.row USING (asin) WHERE p.id BETWEEN ? AND ? ORDER BY p.id"
-)
+_PRODUCTS = "SELECT id, asin, body FROM product ORDER BY id"
+_FILL_DOCUMENT = f"INSERT INTO products(rowid, {', '.join(FTS_COLUMNS)}) VALUES (?, ?{', ?' * len(_FIELDS)})"  # noqa: S608
 
 _Row = tuple[Any, ...]
-"""Asin, public row as JSON, the text of each field."""
 OnProgress = Callable[[int, int], None]
 
 
@@ -90,11 +89,15 @@ def build_search_index(
     if out.exists():
         raise ArtifactError(f"expected no file at {out}, found one; remove it or choose another place")
     try:
-        with writable(out) as connection:
-            report = _stage(connection, _rows(records, workers), on_progress or _no_progress)
-            _fill(connection, report, on_progress or _no_progress)
+        # In a private temporary database, which is written to its place once, compact.
+        with _connected("") as connection, in_processes(workers, alone=_ALONE, chunk=_CHUNK) as each:
+            _stage(connection, each(_product, records), on_progress or _no_progress)
+            report = _fill(connection, each, on_progress or _no_progress)
             connection.execute("COMMIT")
-            connection.execute("DETACH staging")
+            connection.execute("VACUUM main INTO ?", (str(out),))
+        with _connected(out) as connection:
+            payload = compact_json(index_manifest(report.product_count, report.product_data_sha256))
+            connection.execute("INSERT INTO manifest VALUES (?)", (payload,))
     except BaseException:
         out.unlink(missing_ok=True)
         raise
@@ -130,12 +133,18 @@ def add_title_nouns(path: Path, nouns: Mapping[str, tuple[str, ...]]) -> int:
 @contextmanager
 def writable(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection without implicit transactions; a clean exit compacts the file, which fixes its bytes."""
+    with _connected(path) as connection:
+        yield connection
+        connection.execute("VACUUM")
+
+
+@contextmanager
+def _connected(path: Path | str) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         yield connection
-        connection.execute("VACUUM")
     finally:
         connection.close()
 
@@ -144,96 +153,85 @@ def _no_progress(_done: int, _total: int) -> None:
     pass
 
 
-def _stage(connection: sqlite3.Connection, rows: Iterable[_Row], on_progress: OnProgress) -> IndexReport:
-    """Sorts the rows on disk: a private temporary database, so that memory stays bounded."""
+def _stage(connection: sqlite3.Connection, products: Iterable[_Row], on_progress: OnProgress) -> None:
+    """Sorts the products on disk: a private temporary database, so that memory stays bounded."""
     connection.execute("ATTACH '' AS staging")
     connection.execute("PRAGMA staging.journal_mode = OFF")
     connection.execute("BEGIN")
     # In order of arrival, which is quick; only the asins are sorted.
-    connection.execute(f"CREATE TABLE staging.row (asin TEXT, body TEXT, {', '.join(_FIELDS)})")
-    tokens = Counter(dict.fromkeys(_FIELDS, 0))
-    for position, row in enumerate(rows):
-        if not isinstance(row[0], str) or not row[0].strip():
-            raise DatasetError(f"expected a text, found {row[0]!r}", record=position, field="asin")
-        connection.execute(_STAGE_ROW, row)
-        for name, text in zip(_FIELDS, row[2:], strict=True):
-            tokens[name] += text.count(" ") + 1 if text else 0
-        if position % _STEP == _STEP - 1:
-            on_progress(position + 1, 0)
+    connection.execute("CREATE TABLE staging.product (asin TEXT, body TEXT)")
+    connection.executemany(_STAGE_PRODUCT, _checked(products, on_progress))
     try:
-        connection.execute("CREATE UNIQUE INDEX staging.row_asin ON row(asin)")
+        connection.execute("CREATE UNIQUE INDEX staging.product_asin ON product(asin)")
     except sqlite3.IntegrityError:
         raise _repeated_asin(connection) from None
-    digest, count = sha256(), 0
-    for (body,) in connection.execute("SELECT body FROM staging.row ORDER BY asin"):
-        digest.update(body.encode("utf-8") + b"\n")
-        count += 1
-    return IndexReport(count, digest.hexdigest(), dict(tokens))
+
+
+def _checked(products: Iterable[_Row], on_progress: OnProgress) -> Iterator[_Row]:
+    for position, row in enumerate(products):
+        if not isinstance(row[0], str) or not row[0].strip():
+            raise DatasetError(f"expected a text, found {row[0]!r}", record=position, field="asin")
+        yield row
+        if position % _STEP == _STEP - 1:
+            on_progress(position + 1, 0)
 
 
 def _repeated_asin(connection: sqlite3.Connection) -> DatasetError:
     """The first record whose asin an earlier record has."""
     asin, position = connection.execute(
         "SELECT asin, number - 1 FROM (SELECT asin, rowid AS number, row_number() OVER "
-        "(PARTITION BY asin ORDER BY rowid) AS nth FROM staging.row) WHERE nth = 2 ORDER BY number LIMIT 1"
+        "(PARTITION BY asin ORDER BY rowid) AS nth FROM staging.product) "
+        "WHERE nth = 2 ORDER BY number LIMIT 1"
     ).fetchone()
     return DatasetError(
         f"expected an asin that no earlier record has, found {asin!r} again", record=position, field="asin"
     )
 
 
-def _rows(records: Iterable[Mapping[str, Any]], workers: int) -> Iterator[_Row]:
-    if workers <= 1:
-        yield from map(_row, records)
-        return
-    records = iter(records)
-    yield from map(_row, islice(records, _ALONE))
-    # spawn: a forked child would share the parent's SQLite connection and threads.
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        yield from chain.from_iterable(_in_order(pool, batched(records, _CHUNK), 2 * workers))
-
-
-def _in_order(pool: ProcessPoolExecutor, chunks: Iterator[Any], ahead: int) -> Iterator[list[_Row]]:
-    """Results in order with a bounded number of chunks in flight; `pool.map` would read all records first."""
-    waiting: deque[Future[list[_Row]]] = deque()
-    for chunk in chunks:
-        waiting.append(pool.submit(_chunk_rows, chunk))
-        if len(waiting) > ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
-
-
-def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of up to `size` items, read as they are needed."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
-
-
-def _chunk_rows(records: list[Mapping[str, Any]]) -> list[_Row]:
-    return [_row(record) for record in records]
-
-
-def _row(record: Mapping[str, Any]) -> _Row:
+def _product(record: Mapping[str, Any]) -> _Row:
+    """Asin and public row as JSON."""
     public = public_record(record)
-    fields = document_fields(public)
-    return (public.get("asin"), compact_json(public), *(fields[name] for name in _FIELDS))
+    return public.get("asin"), compact_json(public)
 
 
-def _fill(connection: sqlite3.Connection, report: IndexReport, on_progress: OnProgress) -> None:
+def _document(product: _Row) -> _Row:
+    """Number, asin and the text of each field."""
+    number, asin, body = product
+    fields = document_fields(json.loads(body))
+    return (number, asin, *(fields[name] for name in _FIELDS))
+
+
+def _fill(connection: sqlite3.Connection, each: Each, on_progress: OnProgress) -> IndexReport:
+    """Products, then documents: one process fills the search table while the others make tokens for it."""
     for statement in (PRODUCT_DDL, FTS_DDL, MANIFEST_DDL, _FILL_PRODUCT):
         connection.execute(statement)
     connection.executemany("INSERT INTO products(products, rank) VALUES (?, ?)", _BULK)
-    for first in range(1, report.product_count + 1, _STEP):
-        last = min(first + _STEP - 1, report.product_count)
-        connection.execute(_FILL_DOCUMENTS, (first, last))
-        on_progress(last, report.product_count)
+    count = connection.execute("SELECT count(*) FROM product").fetchone()[0]
+    digest, tokens = sha256(), Counter(dict.fromkeys(_FIELDS, 0))
+    documents = each(_document, _digested(connection.execute(_PRODUCTS), digest))
+    for first in range(0, count, _STEP):
+        # FTS5 writes what is waiting when a savepoint begins: a segment for each step, which fixes the bytes.
+        connection.execute("SAVEPOINT step")
+        connection.executemany(_FILL_DOCUMENT, _tallied(islice(documents, _STEP), tokens))
+        connection.execute("RELEASE step")
+        on_progress(min(first + _STEP, count), count)
     connection.execute("INSERT INTO products(products) VALUES ('optimize')")
     # How the table was filled is no property of it: a reader finds the defaults.
     connection.execute("DELETE FROM products_config WHERE k <> 'version'")
-    payload = compact_json(index_manifest(report.product_count, report.product_data_sha256))
-    connection.execute("INSERT INTO manifest VALUES (?)", (payload,))
+    return IndexReport(count, digest.hexdigest(), dict(tokens))
+
+
+def _digested(products: Iterable[_Row], digest: "hashlib._Hash") -> Iterator[_Row]:
+    for row in products:
+        digest.update(row[2].encode("utf-8") + b"\n")
+        yield row
+
+
+def _tallied(documents: Iterable[_Row], tokens: Counter[str]) -> Iterator[_Row]:
+    for row in documents:
+        for name, text in zip(_FIELDS, row[2:], strict=True):
+            tokens[name] += text.count(" ") + 1 if text else 0
+        yield row
 
 
 def _same_products(products: set[str], tagged: set[str]) -> None:

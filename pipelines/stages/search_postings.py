@@ -7,9 +7,8 @@ are numbered by first occurrence when the blocks are joined in order.
 """
 
 import re
-from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from typing import Any
@@ -17,13 +16,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shopsim_env.search.arrays import BLOCK, PIECE_MARK, vocabulary_key
+from shopsim_env.search.arrays import PIECE_MARK, vocabulary_key
 from shopsim_env.search.schema import FIELD_WEIGHTS
 
 Array = npt.NDArray[Any]
 _COMPOUND = re.compile(r"[a-z0-9]+(?:[-._+/][a-z0-9]+)+")
 _WEIGHTS = np.array(list(FIELD_WEIGHTS.values()), np.float64)
 _FIELDS = len(_WEIGHTS)
+_CHUNK = 4_096
+# Numbers of listed tokens begin here, above all pairs of characters of 16 bits.
+_LISTED = 1 << 32
+_MARKS = [mark for mark in map(chr, range(0x80)) if vocabulary_key(mark) == PIECE_MARK]
+# The ASCII characters between words as FTS5 sees them.
+_SEPARATES = np.zeros(0x80, bool)
+_SEPARATES[[ord(mark) for mark in (" ", "\n", *_MARKS)]] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,10 @@ def compound_words(documents: Iterable[Sequence[str]]) -> set[str]:
     """Vocabulary keys of all tokens that FTS5 stores as several words."""
     found: set[str] = set()
     for fields in documents:
-        found.update(_COMPOUND.findall(" ".join(fields)))
+        text = " ".join(fields)
+        # Most documents have no mark, which is quick to see.
+        if any(mark in text for mark in _MARKS):
+            found.update(_COMPOUND.findall(text))
     return set(map(vocabulary_key, found))
 
 
@@ -101,73 +110,120 @@ def phrases_of(compounds: Iterable[str]) -> Phrases:
 
 @dataclass(slots=True)
 class BlockBuilder:
-    """Takes the documents of one block in asin order."""
+    """Takes the documents of one block in asin order.
+
+    A token is a number here, so that numpy does what a loop over all tokens would: one or two characters that
+    are no ASCII are their own number, and any other is listed.
+    """
 
     phrases: Phrases
     _asins: list[str] = field(default_factory=list)
-    _terms: defaultdict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
-    _instances: "array[int]" = field(default_factory=lambda: array("I"))
-    _field_sizes: "array[int]" = field(default_factory=lambda: array("I"))
-    _doc_tokens: "array[int]" = field(default_factory=lambda: array("I"))
+    _waiting: list[str] = field(default_factory=list)
+    _listed: defaultdict[str, int] = field(default_factory=lambda: defaultdict(count(_LISTED).__next__))
+    _tokens: list[Array] = field(default_factory=list)
+    _fields: list[Array] = field(default_factory=list)
+    _doc_tokens: list[Array] = field(default_factory=list)
 
     def add(self, asin: str, fields: Sequence[str]) -> None:
         """Adds one document: its fields in the order of the weights, tokens joined by blanks."""
         self._asins.append(asin)
-        instances, term_of, size = self._instances, self._terms.__getitem__, 0
-        for text in fields:
-            before = len(instances)
-            words = text.split()
-            if words and words[-1] < "\x80":
-                words, extra = self._latin(words)
-                instances.extend(map(term_of, words))
-                size += len(words)
-                instances.extend(map(term_of, extra))
-            else:
-                instances.extend(map(term_of, words))
-                size += len(words)
-            self._field_sizes.append(len(instances) - before)
-        self._doc_tokens.append(size)
+        self._waiting.append("\n".join(fields))
+        if len(self._waiting) == _CHUNK:
+            self._take_waiting()
 
-    def _latin(self, words: list[str]) -> tuple[list[str], list[str]]:
-        """All words as FTS5 splits them, and the compound words that match somewhere among them.
+    def _take_waiting(self) -> None:
+        """Numbers and fields of all tokens of the waiting documents, compound words last in their field."""
+        text = "\n".join([*self._waiting, ""])
+        chars = np.frombuffer(text.encode("utf-32-le"), "<u4")
+        starts, ends, fields = _words(chars)
+        tokens = _pairs(chars, starts, ends)
+        listed = np.flatnonzero(tokens < 0)
+        places = zip(starts[listed].tolist(), ends[listed].tolist(), strict=True)
+        words = [text[start:end] for start, end in places]
+        tokens[listed] = [self._listed[word] for word in words]
+        self._doc_tokens.append(np.bincount(fields // _FIELDS, minlength=len(self._waiting)))
+        found = list(self._compounds(list(zip(fields[listed].tolist(), words, strict=True))))
+        extra_fields = np.array([number for number, _ in found], np.int64)
+        extra = np.array([self._listed[compound] for _, compound in found], np.int64)
+        behind = np.searchsorted(fields, extra_fields, "right")
+        before = (len(self._asins) - len(self._waiting)) * _FIELDS
+        self._tokens.append(np.insert(tokens, behind, extra))
+        self._fields.append((np.insert(fields, behind, extra_fields) + before).astype(np.int32))
+        self._waiting.clear()
 
-        Latin tokens end a field and Han tokens have no marks, so splitting all of them keeps neighbours.
+    def _compounds(self, words: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """The compound words that match somewhere among the listed words, each with its field.
+
+        Latin tokens end a field and Han tokens have no marks: listed words of a field are neighbours.
         """
-        pieces = vocabulary_key(" ".join(words)).replace(PIECE_MARK, " ").split()
-        phrases, extra = self.phrases, []
-        for at, pair in enumerate(pairwise(pieces)):
-            if pair in phrases:
-                extra += [
-                    compound
-                    for parts, compound in phrases[pair]
-                    if len(parts) == 2 or tuple(pieces[at : at + len(parts)]) == parts
-                ]
-        return pieces, extra
+        phrases = self.phrases
+        for at, ((number, first), (_, second)) in enumerate(pairwise(words)):
+            for parts, compound in phrases.get((first, second), ()):
+                if words[at : at + len(parts)] == [(number, part) for part in parts]:
+                    yield number, compound
 
     def finish(self) -> BlockDocuments:
         """The postings of the block; the builder is used up."""
-        sizes = np.frombuffer(self._field_sizes, np.uint32)
-        rows = np.repeat(np.arange(len(sizes)) // _FIELDS, sizes)
-        columns = np.repeat(np.arange(len(sizes)) % _FIELDS, sizes)
-        key = np.frombuffer(self._instances, np.uint32).astype(np.int64) * BLOCK + rows
-        # Stable: the instances of a posting stay in column order, in which FTS5 adds their weights.
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        first = np.flatnonzero(np.diff(key, prepend=-1))
-        # bincount adds one by one, as FTS5 does; reduceat would add in pairs and round differently.
-        group = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
-        sums = np.bincount(group, _WEIGHTS[columns[order]], len(first))
-        key = key[first]
-        weights, classes = np.unique(sums, return_inverse=True)
+        self._take_waiting()
+        tokens, fields = np.concatenate(self._tokens), np.concatenate(self._fields)
+        # One number for token and place sorts in a third of the time of an order. Tokens need 33 bits, which
+        # leaves 30 for the place: more tokens would not fit into memory.
+        bits = len(tokens).bit_length()
+        key = np.sort(tokens << bits | np.arange(len(tokens)))
+        tokens, at = key >> bits, key & (1 << bits) - 1
+        del key
+        fields = fields[at]
+        rows = fields // _FIELDS
+        new_term = np.diff(tokens, prepend=-1) != 0
+        new = new_term | (np.diff(rows, prepend=-1) != 0)
+        # bincount adds one by one and in column order, as FTS5 does; reduceat would add in pairs and round
+        # differently.
+        sums = np.bincount(np.cumsum(new) - 1, _WEIGHTS[fields - rows * _FIELDS])
+        weights = np.unique(sums)
+        # From the order of the numbers to that of first occurrence.
+        first = np.flatnonzero(new_term)
+        order = np.argsort(at[first])
+        starts = np.flatnonzero(new_term[new])
+        lengths = np.diff(starts, append=len(sums))[order]
+        take = np.repeat(starts[order] - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(sums))
         return BlockDocuments(
             self._asins,
-            np.array(self._doc_tokens, np.int64),
-            list(self._terms),
-            np.bincount(key // BLOCK, minlength=len(self._terms)),
-            (key % BLOCK).astype(np.uint16),
+            np.concatenate(self._doc_tokens),
+            self._texts(tokens[first][order]),
+            lengths,
+            rows[new][take].astype(np.uint16),
             weights,
-            classes.astype(np.min_scalar_type(len(weights))),
+            np.searchsorted(weights, sums[take]).astype(np.min_scalar_type(len(weights))),
         )
+
+    def _texts(self, tokens: Array) -> list[str]:
+        listed = list(self._listed)
+        return [
+            listed[token - _LISTED]
+            if token >= _LISTED
+            else (chr(token >> 16) + chr(token & 0xFFFF)).rstrip("\0")
+            for token in tokens.tolist()
+        ]
+
+
+def _words(chars: Array) -> tuple[Array, Array, Array]:
+    """Start, end and field of each word: what separators leave, one line a field."""
+    ends = np.flatnonzero(chars < len(_SEPARATES))
+    ends = ends[_SEPARATES[chars[ends]]]
+    starts = np.concatenate([np.zeros(1, np.int64), ends + 1])[:-1]
+    is_line_end = chars[ends] == ord("\n")
+    fields = np.cumsum(is_line_end) - is_line_end
+    words = ends > starts
+    return starts[words], ends[words], fields[words]
+
+
+def _pairs(chars: Array, starts: Array, ends: Array) -> Array:
+    """One or two characters as a number of 32 bits, -1 for every other word and for ASCII."""
+    first, sizes = chars[starts].astype(np.int64), ends - starts
+    # A separator follows the last character, so that there always is a second one.
+    second = np.where(sizes == 2, chars[starts + 1], 0)
+    fits = (sizes <= 2) & (first >= 0x80) & ((first | second) <= 0xFFFF)
+    return np.where(fits, first << 16 | second, -1)
 
 
 def join_blocks(blocks: Iterable[BlockDocuments]) -> Postings:

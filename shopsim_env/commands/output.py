@@ -2,8 +2,11 @@
 
 import argparse
 import json
+import os
+import shutil
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from shopsim_env.errors import UsageError
@@ -47,6 +50,20 @@ def require_tasks(release: Release) -> None:
         )
 
 
+def program() -> str:
+    """How to call this command: its name where the shell finds it, else the path that was called."""
+    called, found = Path(sys.argv[0]), shutil.which("shopsim")
+    if called.name != "shopsim" or (found is not None and called.exists() and called.samefile(found)):
+        return "shopsim"
+    below = called.absolute().is_relative_to(Path.cwd())
+    return os.path.relpath(called) if below else str(called.absolute())
+
+
+def callable_commands(text: str) -> str:
+    """`text` with the commands of ours in it, which stand between backticks, as they can be called."""
+    return text.replace("`shopsim ", f"`{program()} ")
+
+
 def show_json(value: Any) -> None:
     """Prints `value` as one JSON document."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
@@ -55,5 +72,5 @@ def show_json(value: Any) -> None:
 def show(lines: Iterable[str]) -> None:
     """Prints text lines."""
     for line in lines:
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(callable_commands(line) + "\n")
     sys.stdout.flush()

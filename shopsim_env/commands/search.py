@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from shopsim_env.commands.output import add_common, add_release, show, show_json
+from shopsim_env.commands.search_filters import add_filters, filtered
 from shopsim_env.errors import UsageError
 from shopsim_env.release import Release, load_release
 from shopsim_env.search.explain import Explanation
@@ -26,6 +27,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="show tokens, fields, and why a product is above the next"
     )
+    add_filters(parser)
     add_release(parser)
     add_common(parser)
     parser.set_defaults(handler=run)
@@ -36,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.top <= TOP_K:
         raise UsageError(f"--top: expected 1 to {TOP_K}, found {arguments.top}")
     with load_release(arguments.release) as release:
-        result = release.search(arguments.query, arguments.top)
+        result = release.search(arguments.query, arguments.top, where=filtered(arguments, release))
         rows = [_row(release, hit) for hit in result.hits]
         currency = release.currency
         told = [release.explain(arguments.query, hit.asin) for hit in result.hits if arguments.explain]

@@ -164,16 +164,18 @@ class Release:
 
         Args:
             query: Any text; it is never interpreted as query syntax.
-            top_k: Number of hits at most.
+            top_k: Number of hits at most, at least 1.
             where: Products to rank: a set from `product_set`, or asins or catalogue ids. None ranks all.
             engine: None takes the fastest one of this machine, "fast" the fastest over the arrays, "numpy"
                 the one without the compiled kernel, "fts5" the normative index. All give the same hits; the
                 result names the one that ran.
 
         Raises:
-            UsageError: an unknown engine, or one that cannot run here (code `engine_unavailable`); an unknown
-                product in `where` (code `unknown_product`).
+            UsageError: `top_k` below 1; an unknown engine, or one that cannot run here (code
+                `engine_unavailable`); an unknown product in `where` (code `unknown_product`).
         """
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise UsageError(f"top_k: expected a whole number of at least 1, found {top_k!r}")
         if where is not None and not isinstance(where, ProductSet):
             where = self.product_set(where)
         return self._search.search(query, top_k, engine=engine, where=where)

@@ -4,6 +4,7 @@ from typing import Any
 
 from shopsim_env.rlve.difficulty_command import add_difficulty
 from shopsim_env.rlve.environments import ENVIRONMENTS
+from shopsim_env.rlve.play_command import add_play
 from shopsim_env.rlve.schedule_command import add_schedule
 from shopsim_env.rlve.selfcheck_command import add_selfcheck
 
@@ -15,3 +16,4 @@ def register(subparsers: Any) -> None:
     add_difficulty(commands)
     add_schedule(commands, tuple(ENVIRONMENTS))
     add_selfcheck(commands)
+    add_play(commands)

@@ -10,6 +10,7 @@ from shopsim_env.errors import UsageError
 from shopsim_env.rlve.difficulty import MAX_DIFFICULTY, axes, journey_turns, task_axes
 
 _DEFAULT_TO = 12
+_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def add_difficulty(subparsers: Any) -> None:
@@ -17,7 +18,8 @@ def add_difficulty(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "difficulty",
         help="what each difficulty means",
-        description="Print the axes of every difficulty from 0, then the functions of single environments.",
+        description="Print the axes of every difficulty from 0, then the functions of single environments, "
+        "then the curve of each.",
     )
     parser.add_argument(
         "--to", type=int, default=_DEFAULT_TO, metavar="N", help=f"last difficulty (default {_DEFAULT_TO})"
@@ -50,6 +52,20 @@ def _lines(levels: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield ""
     yield "Single environments"
     yield from _table([{"d": level["d"], **level["environments"]} for level in levels])
+    yield ""
+    yield f"Curves over d = 0 to {len(levels) - 1}"
+    yield from _curves([{**level["axes"], **level["environments"]} for level in levels])
+
+
+def _curves(rows: Sequence[dict[str, float]]) -> Iterator[str]:
+    """One line per value: from its least to its largest in eight steps."""
+    width = max(map(len, rows[0]))
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        low, high = min(values), max(values)
+        scale = (len(_BLOCKS) - 1) / (high - low) if high > low else 0
+        bars = "".join(_BLOCKS[round((value - low) * scale)] for value in values)
+        yield f"{name:<{width}}  {bars}  {_cell(low)} to {_cell(high)}"
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:

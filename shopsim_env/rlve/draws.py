@@ -1,7 +1,8 @@
 """`Draws`: chance that is a function of names alone, the same on every machine and in every process.
 
-Belongs here: uniform draws from a hash, and the few shapes built on them. No clock, no global state, nothing of
-Python's `random`, whose sequences may change between versions. What is drawn for is the caller's business.
+Belongs here: uniform draws from a hash, and the few shapes built on them. No clock, no global state,
+nothing of Python's `random`, whose sequences may change between versions. What is drawn for is the caller's
+business.
 """
 
 from collections.abc import Sequence

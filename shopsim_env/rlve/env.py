@@ -43,8 +43,8 @@ class RlveEnv:
         collection: `C1` to `C8`, `R1` to `R8`, or environment ids.
         language: What the customer speaks, `zh` or `en`.
         strict: See `Episode`.
-        schedule: Draws the difficulty where `reset` names none, and takes the results of those episodes. Without
-            one, `reset` needs a difficulty.
+        schedule: Draws the difficulty where `reset` names none, and takes the results of those episodes.
+            Without one, `reset` needs a difficulty.
         seed: Of the draws of environments and episode seeds where `reset` names none.
 
     Raises:
@@ -90,8 +90,8 @@ class RlveEnv:
             overrides: Axes by name, for ablations.
 
         Raises:
-            UsageError: an environment outside the collection (code `unknown_environment`), no difficulty and no
-                schedule (code `no_difficulty`), bad values.
+            UsageError: an environment outside the collection (code `unknown_environment`), no difficulty
+                and no schedule (code `no_difficulty`), bad values.
             EpisodeError: the environment is closed (code `closed`).
         """
         if self._closed:
@@ -154,7 +154,8 @@ class RlveEnv:
         environment(env_id)
         if env_id not in self.collection:
             raise UsageError(
-                f"environment: expected one of {', '.join(self.collection)} (this collection), found {env_id!r}",
+                f"environment: expected one of this collection ({', '.join(self.collection)}), "
+                f"found {env_id!r}",
                 code="unknown_environment",
             )
         return env_id

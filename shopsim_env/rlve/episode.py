@@ -1,8 +1,8 @@
 """`Episode`: one conversation from the customer's first words to the reward.
 
-Belongs here: the loop (turns, budgets, endings), what the agent sees, and the composition of the reward. Goals
-are made and graded in `envs`, tools run in `tools`, the customer speaks in `customer`. Everything is a function
-of the episode's key and the agent's turns.
+Belongs here: the loop (turns, budgets, endings), what the agent sees, and the composition of the reward.
+Goals are made and graded in `envs`, tools run in `tools`, the customer speaks in `customer`. Everything is
+a function of the episode's key and the agent's turns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,7 +110,8 @@ class Episode:
             (`customer.manners.model_wording`); None for the templates.
 
     Raises:
-        UsageError: unknown environment, axis or language; bad difficulty or seed; a catalogue without such goals.
+        UsageError: unknown environment, axis or language; bad difficulty or seed; a catalogue without such
+            goals.
     """
 
     def __init__(
@@ -283,8 +284,8 @@ class Episode:
         if answer is None or answer.env is None or answer.env in self.task.open_parts:
             return
         raise FormatFault(
-            f"answer.env: expected {' or '.join(self.task.open_parts)}, found {answer.env!r}; leave it out or name "
-            "the task that the answer is for",
+            f"answer.env: expected {' or '.join(self.task.open_parts)}, found {answer.env!r}; leave it out "
+            "or name the task that the answer is for",
             code="wrong_env",
         )
 

@@ -1,6 +1,7 @@
 """`Market`: what all RLVE episodes over one release share.
 
-Belongs here: the open release, its world facts, the pools that goals are drawn from, product cards. Nothing of an episode.
+Belongs here: the open release, its world facts, the pools that goals are drawn from, product cards. Nothing
+of an episode.
 """
 
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from shopsim_env.rlve.choosing.pool import Pools
 from shopsim_env.rlve.facts import World
 from shopsim_env.rlve.shelf import Shelf
 
+
 @dataclass(frozen=True, slots=True)
 class Market:
-    """A release with its facts, pools and product cards. Threads may share one; closing it leaves the release open."""
+    """A release with its facts, pools and product cards. Threads may share one; the release stays open."""
 
     release: Release
     world: World

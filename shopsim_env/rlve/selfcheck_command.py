@@ -1,7 +1,7 @@
-"""`shopsim rlve selfcheck`: oracles solve every episode, cheaters none by more than chance, on this machine's release.
+"""`shopsim rlve selfcheck`: oracles solve every episode, cheaters none by more than chance.
 
-Belongs here: arguments and the table. Playing and verdicts are in `panel.check`, which is imported on use: it needs
-the extra `rlve`.
+Belongs here: arguments and the table. Playing and verdicts are in `panel.check`, which is imported on use:
+it needs the extra `rlve`.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) < 1:
             raise UsageError(f"--{name}: expected at least 1, found {getattr(arguments, name)}")
     jobs = _jobs(arguments)
-    rows: "list[Row]" = []
+    rows: list[Row] = []
     if not arguments.json:
         show([_HEAD])
     for found in _played(jobs, arguments.workers):

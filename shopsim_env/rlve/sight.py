@@ -1,7 +1,7 @@
 """`Sight`: the observation as a scripted agent sees it, with what the customer said also as values.
 
-Belongs here: the value alone. It holds nothing that the customer's words and the tools' results do not say: a need
-appears in it when it was told; a test compares the two.
+Belongs here: the value alone. It holds nothing that the customer's words and the tools' results do not say:
+a need appears in it when it was told; a test compares the two.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """`shopsim-rlve-trace-v1`: one RLVE episode as one line of JSON, and its proof by playing it again.
 
-Belongs here: the record, writing it while an episode is played, and the comparison. A record holds the agent's turns
-as they were given and hashes of what was shown; no goal and no text of the customer.
+Belongs here: the record, writing it while an episode is played, and the comparison. A record holds the
+agent's turns as they were given and hashes of what was shown; no goal and no text of the customer.
 """
 
 import json
@@ -36,9 +36,10 @@ _SHAPES: Final[dict[str, tuple[type, ...]]] = {
 class RlveRecord:
     """One episode.
 
-    `key` is that of `EpisodeKey`; `actions` are the agent's turns, text or JSON objects; `observations` hash what
-    was shown, the opening first. `reason` and `reward` are None for an episode that was left. `wordings` are the
-    answers of the language model behind the customer, if there was one: a replay asks no model.
+    `key` is that of `EpisodeKey`; `actions` are the agent's turns, text or JSON objects; `observations`
+    hash what was shown, the opening first. `reason` and `reward` are None for an episode that was left.
+    `wordings` are the answers of the language model behind the customer, if there was one: a replay asks no
+    model.
     """
 
     release: str
@@ -148,6 +149,13 @@ def compare_record(line: bytes, number: int, market: Market) -> Difference | Non
         again = play_again(record, market)
     except (ShopSimError, TypeError) as error:
         return Difference(number, None, "actions", "a playable episode", repr(error))
+    found = _first_difference(record, again, number)
+    if found is None and again.line() != line:
+        return Difference(number, None, "line", "other bytes for the same values", "the canonical line")
+    return found
+
+
+def _first_difference(record: RlveRecord, again: RlveRecord, number: int) -> Difference | None:
     for step, (old, new) in enumerate(zip(record.observations, again.observations, strict=True)):
         if old != new:
             return Difference(number, step, "observations", old, new)
@@ -155,8 +163,6 @@ def compare_record(line: bytes, number: int, market: Market) -> Difference | Non
         old, new = compact_json(getattr(record, name)), compact_json(getattr(again, name))
         if old != new:
             return Difference(number, len(record.actions), name, old, new)
-    if again.line() != line:
-        return Difference(number, None, "line", "other bytes for the same values", "the canonical line")
     return None
 
 
@@ -170,6 +176,7 @@ def _plain(raw: str | bytes | Mapping[str, Any]) -> Any:
         return json.loads(json.dumps(raw, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise TraceError(
-            f"expected a turn that JSON holds exactly, found {type(raw).__name__}: {error}; it was not played",
+            f"expected a turn that JSON holds exactly, found {type(raw).__name__}: {error}; "
+            "it was not played",
             code="unrecordable_action",
         ) from error

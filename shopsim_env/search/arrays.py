@@ -114,7 +114,7 @@ class ArrayFile:
             self._release()
             raise SearchIndexError(
                 f"{self.path}: expected a search array file ({MAGIC.decode()}), found other bytes; "
-                "rebuild the release: shopsim build"
+                "rebuild the release with `shopsim build`"
             )
         numbers = _HEADER.unpack(self._view[:HEADER_BYTES])[1:]
         flat = numbers[len(COUNTS) :]
@@ -125,7 +125,7 @@ class ArrayFile:
                 self._release()
                 raise SearchIndexError(
                     f"{self.path}: section {name!r}: expected it inside {total} bytes, found "
-                    f"{offset} + {size}; rebuild the release: shopsim build"
+                    f"{offset} + {size}; rebuild the release with `shopsim build`"
                 )
         return dict(zip(COUNTS, numbers, strict=False)), places
 

@@ -63,7 +63,7 @@ def _is_model(token: str) -> bool:
 
 
 def _text(value: Any) -> str:
-    return " ".join(_leaves(value))
+    return value if isinstance(value, str) else " ".join(_leaves(value))
 
 
 def _leaves(value: Any) -> Iterator[str]:

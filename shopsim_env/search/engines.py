@@ -206,6 +206,6 @@ def _open_arrays(path: Path, products: int) -> ArrayFile:
         opened.close()
         raise SearchIndexError(
             f"{path}: expected the arrays of {products} products, found {found}; "
-            "rebuild the release: shopsim build"
+            "rebuild the release with `shopsim build`"
         )
     return opened

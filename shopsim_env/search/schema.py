@@ -36,7 +36,7 @@ FTS_DDL: Final = (
 )
 MANIFEST_DDL: Final = "CREATE TABLE manifest (payload TEXT NOT NULL)"
 
-_REBUILD = "rebuild the index with this version: shopsim build"
+_REBUILD = "rebuild the index with this version: `shopsim build`"
 
 
 def index_manifest(product_count: int, product_data_sha256: str) -> dict[str, Any]:

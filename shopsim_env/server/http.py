@@ -22,6 +22,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
+_SHOWN: Final = 80
 _JSON: Final = (b"content-type", b"application/json")
 _PROBLEM: Final = (b"content-type", b"application/problem+json")
 _SAFE: Final = (
@@ -76,20 +77,29 @@ class Bodies:
                 task.cancel()
 
 
+def _shown(value: bytes) -> str:
+    """A header's value as it may stand in a message."""
+    return ascii(value[:_SHOWN].decode("latin-1")) if value else "none"
+
+
 def check_media(headers: Headers) -> None:
     """Refuses what is not plain JSON of a size that may be read.
 
     Raises:
         ProblemError: `unsupported_media_type`, `unsupported_encoding`, `body_too_large`.
     """
-    kind, _, parameters = headers.get(b"content-type", b"").lower().partition(b";")
+    given = headers.get(b"content-type", b"")
+    kind, _, parameters = given.lower().partition(b";")
     if kind.strip() != b"application/json" or parameters.strip() not in (b"", b"charset=utf-8"):
         raise ProblemError(
-            "content-type: expected application/json in UTF-8, found something else",
+            f"content-type: expected application/json, in UTF-8 if a charset is named, found {_shown(given)}",
             code="unsupported_media_type",
         )
-    if headers.get(b"content-encoding", b"identity") != b"identity":
-        raise ProblemError("content-encoding: expected none, found one", code="unsupported_encoding")
+    encoding = headers.get(b"content-encoding", b"identity")
+    if encoding != b"identity":
+        raise ProblemError(
+            f"content-encoding: expected none, found {_shown(encoding)}", code="unsupported_encoding"
+        )
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or int(length[:20]) > MAX_BODY:
         raise _too_large()

@@ -9,7 +9,8 @@ import unicodedata
 
 # "3rmb", "3 yuan": only a whole word after a digit is the currency. Han may follow directly ("3rmb左右"), so
 # the word ends at anything that is not an ASCII word character.
-_CURRENCY_WORD = re.compile(r"(?<=\d)\s*(?:rmb|cny|yuan)(?![a-z0-9_])")
+_CURRENCY_WORDS = ("rmb", "cny", "yuan")
+_CURRENCY_WORD = re.compile(rf"(?<=\d)\s*(?:{'|'.join(_CURRENCY_WORDS)})(?![a-z0-9_])")
 _PUNCTUATION = re.compile(r"[，,。；;：:！!？?、|]+")
 
 
@@ -18,11 +19,19 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+def fold_currency(text: str) -> str:
+    """`text` folded; 人民币, 块钱 and a currency word after a digit become 元."""
+    folded = fold(text).replace("人民币", "元").replace("块钱", "元")
+    # The pattern is tried at every character; most texts hold none of its words.
+    if any(word in folded for word in _CURRENCY_WORDS):
+        return _CURRENCY_WORD.sub("元", folded)
+    return folded
+
+
 def normalize_query(text: str) -> str:
     """The normalised form of a search text (seed, search section).
 
-    Folded; 人民币, 块钱 and a currency word after a digit become 元; sentence punctuation and runs of white
-    space become one blank; no blank at the ends. `"人民币100，  50块钱"` becomes `"元100 50元"`.
+    One spelling of the currency (`fold_currency`); sentence punctuation and runs of white space become one
+    blank; no blank at the ends. `"人民币100，  50块钱"` becomes `"元100 50元"`.
     """
-    folded = fold(text).replace("人民币", "元").replace("块钱", "元")
-    return " ".join(_PUNCTUATION.sub(" ", _CURRENCY_WORD.sub("元", folded)).split())
+    return " ".join(_PUNCTUATION.sub(" ", fold_currency(text)).split())

@@ -6,7 +6,7 @@ the same text gives the same tokens on every machine.
 
 import re
 
-from shopsim_env.text.normalize import normalize_query
+from shopsim_env.text.normalize import fold_currency
 
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _LATIN = re.compile(r"[a-z0-9]+(?:[._+\-/][a-z0-9]+)*")
@@ -19,7 +19,8 @@ def tokenize(text: str) -> list[str]:
     one as it is. Then runs of ASCII letters and digits, held together by single inner `. _ + - /`. Everything
     else is dropped. `"WH-1000XM5 头戴耳机"` gives `["头戴", "戴耳", "耳机", "wh-1000xm5"]`.
     """
-    normalized = normalize_query(text)
+    # What `normalize_query` does beyond this, to punctuation and blanks, changes no token: both part tokens.
+    normalized = fold_currency(text)
     tokens: dict[str, None] = {}
     for run in _HAN_RUN.findall(normalized):
         if len(run) < 3:

@@ -13,6 +13,7 @@ import pytest
 from annotating import KEY, KEY_NAME, fast_settings, settings_file
 from builds import CANARY_FULL, config, record, task, write_records
 from llm_stub import LlmStub
+from places import ROOT
 
 from pipelines.annotate import AnnotateReport, annotation_job, run_paid
 from pipelines.resources.workspace import WorkspaceResource
@@ -172,6 +173,23 @@ def test_what_the_data_set_leaves_to_the_parser_is_not_paid_for(
         assert job.plan(job.read()).pending_simple == len(asked)
         run_paid(job, AnnotateReport(job.plan(job.read())), lambda _report, _total: None)
         assert {arrival.task_id for arrival in stub.log.arrivals} == asked
+
+
+def test_the_plan_says_when_builds_read_a_recorded_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The committed sample names one; the lamps of a raw archive have none."""
+    recorded = ROOT / "data" / "samples" / "sample.annotations.json"
+    sample = ["annotate", "--dataset", "sample", "--data", str(tmp_path / "data")]
+    assert main(sample) == 0
+    out = capsys.readouterr().out
+    assert str(recorded) in out
+    assert "`shopsim build --dataset sample --annotations cache` takes the answers" in out
+    assert main([*sample, "--json"]) == 0
+    assert document(capsys)["builds_read"] == str(recorded)
+    with LlmStub() as stub:
+        assert main([*arguments(tmp_path, stub), "--json"]) == 0
+        assert document(capsys)["builds_read"] is None
 
 
 def test_answers_survive_a_changed_archive_by_import(

@@ -109,7 +109,8 @@ def test_a_public_copy_has_no_evidence(
     for arguments in ((), ("--asin", "700000000002"), ("--task", "0")):
         status, out, err = audit(capsys, copy, *arguments)
         assert (status, out) == (1, "")
-        assert err.startswith("shopsim: public_copy: ")
+        assert err.startswith(f"shopsim: public_copy: {copy}: a public copy holds no findings of the audit.")
+        assert "Give the full release from which it was made" in err
 
 
 def test_the_release_shows_clean_splits_and_public_marks_alone(small_release: Path) -> None:

@@ -101,6 +101,7 @@ instruction = {figures}
     warned = [warning for warning in report.warnings if "published_baseline_met" in warning]
     assert len(warned) == 5  # the depth that differs, and the four figures of a text that no task has
     assert "search baseline: full text: recall_150: expected 99.00, found 100.00" in warned[-1]
+    assert build(tmp_path, configs_root=configs).warnings == report.warnings, "no memory of what only warns"
     assert not report.reproduced
     found = {figure.name.split(": ", 1)[1]: (figure.found, figure.status) for figure in report.published}
     assert found["tasks"] == ("1", "ok")

@@ -52,6 +52,82 @@ def test_search(small_release: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert shopsim(capsys, "search", "灯", "--release", small_release, "--top", "151")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ((), 7),
+        (("--brand", "山野小店"), 7),
+        (("--category", "户外用品"), 6),
+        (("--category", "户外用品", "--category", "帐篷"), 1),
+        (("--max-price", "39"), 7),
+        (("--max-price", "38.99"), 0),
+        (("--min-price", "39.00", "--max-price", "50", "--category", "家居"), 1),
+        (("--min-price", "39.01"), 0),
+    ],
+)
+def test_search_ranks_what_meets_the_filters(
+    small_release: Path, capsys: pytest.CaptureFixture[str], filters: tuple[str, ...], expected: int
+) -> None:
+    """Every product is waterproof and costs 39 to 59; wishes about prices are about the lowest."""
+    command = ("search", "防水", "--release", small_release, "--json")
+    every = {hit["asin"]: hit["score"] for hit in json.loads(shopsim(capsys, *command)[1])["hits"]}
+    code, out, _ = shopsim(capsys, *command, *filters)
+    hits = {hit["asin"]: hit["score"] for hit in json.loads(out)["hits"]}
+    assert (code, len(hits)) == (0 if expected else 1, expected)
+    assert hits.items() <= every.items(), "scores are those of the whole catalogue"
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        (("--min-price", "5", "--max-price", "4"), "expected --min-price up to --max-price, found 5 above 4"),
+        (("--max-price", "-1"), "--max-price: expected an amount like 29 or 29.90, found '-1'"),
+        (("--max-price", "nan"), "--max-price: expected an amount like 29 or 29.90, found 'nan'"),
+        (("--min-price", "cheap"), "--min-price: expected an amount like 29 or 29.90, found 'cheap'"),
+        (("--min-price", "1e99"), "--min-price: expected an amount like 29 or 29.90, found '1e99'"),
+        (("--min-price", "1.005"), "--min-price: expected an amount like 29 or 29.90, found '1.005'"),
+        (("--brand", "山野"), "--brand: expected a brand of this release, spelled as there, found '山野'"),
+        (("--category", "户外"), "--category: expected one at the top (家居, 户外用品), found '户外'"),
+        (
+            ("--category", "家居", "--category", "餐具", "--category", "碗"),
+            "--category: expected one below 餐具 (there is none), found '碗'",
+        ),
+    ],
+)
+def test_search_says_what_is_wrong_with_a_filter(
+    small_release: Path, capsys: pytest.CaptureFixture[str], filters: tuple[str, ...], message: str
+) -> None:
+    code, out, err = shopsim(
+        capsys, "search", "灯", "--release", small_release, *(f"{a}={b}" for a, b in _pairs(filters))
+    )
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def _pairs(options: tuple[str, ...]) -> list[tuple[str, str]]:
+    return list(zip(options[::2], options[1::2], strict=True))
+
+
+@pytest.mark.parametrize("place", ["on the path", "in the folder", "elsewhere"])
+def test_commands_in_messages_can_be_called(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """As a shell would: by name where it is found, by its path where it is not."""
+    script = tmp_path / "venv" / "bin" / "shopsim"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    monkeypatch.setenv("PATH", str(script.parent) if place == "on the path" else "/nowhere")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty" if place == "elsewhere" else tmp_path)
+    expected = {"on the path": "shopsim", "in the folder": "venv/bin/shopsim", "elsewhere": str(script)}[
+        place
+    ]
+    assert main(["verify", str(tmp_path / "empty")]) == 1
+    assert f"Build a release with `{expected} build`" in capsys.readouterr().err
+
+
 def test_play_by_script(small_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "actions.txt"
     script.write_text("search[露营帐篷]\n\nclick[700000000003]\nclick[颜色分类=雾蓝]\nclick[buy now]\n")

@@ -123,8 +123,36 @@ def test_files_that_are_no_json_lines_are_refused(release: Release, tmp_path: Pa
     with pytest.raises(UsageError) as error:
         check_contamination(path, release, SPLITS)
     assert error.value.code == "invalid_rows"
-    with pytest.raises(UsageError, match="missing"):
-        check_contamination(tmp_path / "missing.jsonl", release, SPLITS)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code", "found"),
+    [
+        ("missing.jsonl", None, "input_missing", "found no file"),
+        ("folder", "folder", "input_missing", "found a folder"),
+        ("a.jsonl", b"\xff\n", "invalid_rows", "byte 0xff, which is no UTF-8"),
+        ("a.jsonl.gz", b'{"a": 1}\n', "invalid_rows", "a file that gzip did not pack"),
+        (
+            "a.jsonl.gz",
+            gzip.compress(b'{"a": 1}\n' * 99)[:-9],
+            "invalid_rows",
+            "gzip file that ends too early",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_words(
+    release: Release, tmp_path: Path, name: str, data: bytes | str | None, code: str, found: str
+) -> None:
+    path = tmp_path / name
+    if data == "folder":
+        path.mkdir()
+    elif isinstance(data, bytes):
+        path.write_bytes(data)
+    with pytest.raises(UsageError, match=found) as error:
+        check_contamination(path, release, SPLITS)
+    assert error.value.code == code
+    assert str(path) in str(error.value)
+    assert "Errno" not in str(error.value)
 
 
 def test_a_row_that_is_nested_without_end_is_refused(release: Release) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rlve_world import DONE, IDLE, sample_market
+
 from shopsim_env import load_release
 from shopsim_env.errors import EpisodeError, TraceError, UsageError
 from shopsim_env.release import Release

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from rlve_world import DONE, IDLE, find_seed, played, sample_market
+
 from shopsim_env.errors import EpisodeError, UsageError
 from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
@@ -107,7 +108,8 @@ def test_the_goal_is_shown_after_the_end_alone(market: Market) -> None:
 
 
 def test_the_first_clarification_is_free_and_its_repetition_is_not(market: Market) -> None:
-    # T_max(4) = 6. Turns: a question that is answered (free), the same again (charged), an empty answer (charged).
+    # T_max(4) = 6. Turns: a question that is answered (free), the same again (charged), an empty answer
+    # (charged).
     episode = find_seed(
         market, "POLICY", 4, lambda one: len(one.task.brief.pending) == 1 and one.task.brief.revision is None
     )

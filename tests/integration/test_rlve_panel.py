@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import pytest
 from rlve_world import ENVIRONMENTS, sample_market
+
 from shopsim_env.cli import main
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.episode import EpisodeKey
 from shopsim_env.rlve.market import Market
-from shopsim_env.rlve.panel.check import Row, check, row
+from shopsim_env.rlve.panel.check import Row, check, row, tail
 from shopsim_env.rlve.panel.playing import Played
 from shopsim_env.rlve.selfcheck_command import levels
 
@@ -38,15 +39,23 @@ def one(success: bool, total: float = 0.8, best: float = 0.8, chance: Fraction =
 
 
 def test_verdicts() -> None:
-    """Worked out by hand: 999 of 1000, a margin of 0.02, the lower Wilson end against chance + 2 points."""
+    """999 of 1000 and a margin of 0.02 for oracles; a tail below 1/1000 at chance + 2 points for cheaters."""
     assert row("PD", 3, "oracle", "oracle", [one(True)] * 20).problem == ""
     assert "19 of 20" in row("PD", 3, "oracle", "oracle", [one(True)] * 19 + [one(False)]).problem
     assert "below the best" in row("PD", 3, "oracle", "oracle", [one(True, total=0.77)] * 20).problem
-    # 8 of 20: the Wilson interval begins at 0.219, above 0.1 + 0.02; 4 of 20: at 0.081, below.
-    assert "chance" in row("PD", 3, "random id", "cheater", [one(True)] * 8 + [one(False)] * 12).problem
-    assert row("PD", 3, "random id", "cheater", [one(True)] * 4 + [one(False)] * 16).problem == ""
+    # Of 20 at a chance of 0.12: 9 or more come 2.5 times in ten thousand, 8 or more 14 times.
+    assert "chance" in row("PD", 3, "random id", "cheater", [one(True)] * 9 + [one(False)] * 11).problem
+    assert row("PD", 3, "random id", "cheater", [one(True)] * 8 + [one(False)] * 12).problem == ""
     assert row("PD", 0, "first hit", "cheater", [one(True)] * 20).problem == ""
     assert row("PD", 3, "hasty", "honest", [one(True)] * 20).problem == ""
+
+
+def test_the_tail_of_a_binomial() -> None:
+    # Two coins: at least one head in three of four cases; three heads never.
+    assert tail(1, 2, 0.5) == pytest.approx(0.75)
+    assert tail(0, 2, 0.3) == pytest.approx(1.0)
+    assert tail(2, 2, 0.5) == pytest.approx(0.25)
+    assert tail(1, 1, 1.5) == 1.0
 
 
 def test_a_row_counts() -> None:

@@ -50,6 +50,18 @@ def test_normalised_text_has_single_inner_blanks_and_no_sentence_marks(text: str
     assert not re.search("[，,。；;：:！!？?、|]", normalized)
 
 
+@given(st.one_of(TEXTS, st.text(st.sampled_from("1２ ,。\n人民币块钱rmbcnyyuan元杯"), max_size=20)))
+def test_tokens_are_those_of_the_normalised_text(text: str) -> None:
+    normalized = normalize_query(text)
+    han = [
+        run[at : at + 2]
+        for run in re.findall("[\u3400-\u4dbf\u4e00-\u9fff]+", normalized)
+        for at in range(max(len(run) - 1, 1))
+    ]
+    latin = [match[0] for match in re.finditer("[a-z0-9]+(?:[._+/-][a-z0-9]+)*", normalized)]
+    assert tokenize(text) == list(dict.fromkeys(han + latin))
+
+
 @given(TEXTS)
 def test_literal_terms_are_distinct_and_never_joined(text: str) -> None:
     terms = literal_terms(text)

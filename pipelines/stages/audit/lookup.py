@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.stages.audit.codes import CODES
 from pipelines.stages.audit.options import axis_prices
-from shopsim_env.errors import TaskError, UsageError
+from shopsim_env.errors import ReleaseError, TaskError, UsageError
 from shopsim_env.release import Release, load_release
 from shopsim_env.release.layout import EVIDENCE
 from shopsim_env.sqlite import ReadOnlyDatabase
@@ -78,7 +78,12 @@ def audit_case(path: Path, *, asin: str | None = None, task_id: int | None = Non
 
 
 def _evidence(release: Release) -> "closing[ReadOnlyDatabase]":
-    release.private()  # a public copy says so here
+    if release.manifest["public_copy"]:
+        raise ReleaseError(
+            f"{release.path}: a public copy holds no findings of the audit. Give the full release from which "
+            "it was made, data/releases/NAME/current after a build.",
+            code="public_copy",
+        )
     return closing(ReadOnlyDatabase(release.path / EVIDENCE))
 
 

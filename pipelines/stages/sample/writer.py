@@ -20,7 +20,8 @@ from pipelines.stages.sample.quirks import count_quirks
 from shopsim_env.canonical import pretty_json
 from shopsim_env.errors import UsageError
 
-_SUFFIX = ".raw.json.gz"
+_SUFFIX = ".json.gz"
+_RAW = ".raw"
 _COMPRESSION = 6
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 
@@ -35,14 +36,14 @@ class SampleFiles:
 
 
 def sample_files(out: Path) -> SampleFiles:
-    """Names of the three files for the archive name `out`, which must end in `.raw.json.gz`.
+    """Names of the three files for the archive name `out`: `NAME.json.gz` or `NAME.raw.json.gz`.
 
     Raises:
         UsageError: another ending.
     """
-    if not out.name.endswith(_SUFFIX) or out.name == _SUFFIX:
-        raise UsageError(f"expected an output name like sample{_SUFFIX}, found {out.name}")
-    stem = out.name.removesuffix(_SUFFIX)
+    stem = out.name.removesuffix(_SUFFIX).removesuffix(_RAW)
+    if not out.name.endswith(_SUFFIX) or not stem:
+        raise UsageError(f"expected an output name like my{_SUFFIX} or my{_RAW}{_SUFFIX}, found {out.name!r}")
     return SampleFiles(
         archive=out,
         truth=out.with_name(f"{stem}.truth.json"),
@@ -54,7 +55,8 @@ def write_sample(out: Path, products: int, seed: int) -> SampleFiles:
     """Generates a sample archive with its side files; existing files are replaced.
 
     Args:
-        out: Archive path, `NAME.raw.json.gz`; `NAME.truth.json` and `NAME.annotations.json` go beside it.
+        out: Archive path, `NAME.json.gz` or `NAME.raw.json.gz`; `NAME.truth.json` and
+            `NAME.annotations.json` go beside it.
         products: Number of products, at least 1.
         seed: Any integer; (products, seed) fixes every byte.
 

@@ -1,7 +1,7 @@
-"""How much a customer cares for price, rating, shipping, brand and similarity, and what a product is worth to it.
+"""How much a customer cares for price, rating, shipping and the rest, and what a product is worth to it.
 
-Belongs here: the published weights, aligned with the constraints, and utilities of products. Weights are told in
-the dialogue; grading uses nothing that was not.
+Belongs here: the published weights, aligned with the constraints, and utilities of products. Weights are
+told in the dialogue; grading uses nothing that was not.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _LONGEST_SHIPPING: Final = 14
 
 
 def concentration(topics: Iterable[str]) -> tuple[int, ...]:
-    """Dirichlet parameters of the five dimensions: (2, 2, 1, 1, 1), plus 3 for each constraint on one of them.
+    """Dirichlet parameters of the five dimensions: (2, 2, 1, 1, 1), plus 3 for each constraint on one.
 
     Source: the published rule, so that a customer who says "below 25" does care for the price.
     """
@@ -46,10 +46,10 @@ def draw_weights(draws: Draws, topics: Iterable[str]) -> dict[str, int]:
 
 
 def features(goods: Sequence[Good]) -> dict[int, tuple[float, float, float]]:
-    """Of products by number: what price, rating and shipping give, each 0 to 1, in the order of `TOLD_DIMENSIONS`.
+    """Of products by number: what each of `TOLD_DIMENSIONS` gives, 0 to 1, in their order.
 
-    price: 1 at the cheapest of these products, 0 at the dearest, linear between; all 1 when they cost the same.
-    rating: (stars - 1) / 4. shipping: 1 - days / 14, at least 0. Source: the published features.
+    price: 1 at the cheapest of these products, 0 at the dearest, linear between; all 1 when they cost the
+    same. rating: (stars - 1) / 4. shipping: 1 - days / 14, at least 0. Source: the published features.
     """
     prices = [good.price_low for good in goods if good.price_low is not None]
     low, high = min(prices, default=0), max(prices, default=0)

@@ -1,4 +1,4 @@
-"""What a customer has to say: needs, a change of mind, the brief of an episode, remarks on what the agent did.
+"""What a customer has to say: needs, a change of mind, the brief of an episode, remarks on the agent.
 
 Belongs here: values that generators of environments make and the customer speaks from. How they are worded
 and when they are told is in the modules beside.
@@ -31,9 +31,9 @@ EXEMPT_ACTS: Final = frozenset({"clarify", "confirm", "switch", "introduce"})
 class Need(Fact):
     """One fact of the task in the customer's words, and as a value that a program reads.
 
-    `value` is the phrase that is said verbatim (`价格不超过300元`), `topics` the families of questions that ask for
-    it, `keep` texts in it that typing errors never touch besides numbers and ids (brands, values). `data` says
-    the same to a program: a told need hands it out, an untold one never.
+    `value` is the phrase that is said verbatim (`价格不超过300元`), `topics` the families of questions that
+    ask for it, `keep` texts in it that typing errors never touch besides numbers and ids (brands, values).
+    `data` says the same to a program: a told need hands it out, an untold one never.
     """
 
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -53,8 +53,8 @@ class Brief:
 
     Args:
         env_id: Environment.
-        request: What it wants, as a whole sentence or clause that is always said first; never a title or id of
-            the catalogue's products.
+        request: What it wants, as a whole sentence or clause that is always said first; never a title or id
+            of the catalogue's products.
         needs: Facts in the order of telling.
         pending: Ids of the needs that the opening leaves out. It says how many there are.
         revision: A change of mind, or None.
@@ -75,18 +75,18 @@ class Brief:
         changed = {self.revision.need.id} if self.revision else set()
         if not self.pending <= ids or not changed <= ids or changed & self.pending:
             raise UsageError(
-                f"brief: expected pending and revised needs among {sorted(ids)}, a revised one not pending, found "
-                f"{sorted(self.pending)} and {sorted(changed)}",
+                f"brief: expected pending and revised needs among {sorted(ids)}, a revised one not pending, "
+                f"found {sorted(self.pending)} and {sorted(changed)}",
                 code="invalid_brief",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What the customer says of the agent's actions: act `correct` or `confirm`, the words, how content it is.
+    """What the customer says of actions: act `correct` or `confirm`, the words, how content it is.
 
-    `satisfaction` is in [0, 1]; two in a row below 0.3 and the customer leaves. A correction never names a value
-    that was not told.
+    `satisfaction` is in [0, 1]; two in a row below 0.3 and the customer leaves. A correction never names a
+    value that was not told.
     """
 
     act: str
@@ -97,7 +97,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One message of the customer: text, act (one of `ACTS`), and the needs that it tells, revised ones included."""
+    """One message of the customer: text, act (of `ACTS`), and the needs that it tells, revised ones too."""
 
     text: str
     act: str

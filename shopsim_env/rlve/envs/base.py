@@ -1,7 +1,7 @@
-"""What the environments share: the setting that a goal is made in, the task that comes out, needs and their omission.
+"""What the environments share: the setting that a goal is made in, the task that comes out, omission.
 
-Belongs here: the interface between generators and the episode, and the rules that hold for all of them (what may
-be left out of an opening, when minds change). The rule of any one environment is in its module.
+Belongs here: the interface between generators and the episode, and the rules that hold for all of them
+(what may be left out of an opening, when minds change). The rule of any one environment is in its module.
 """
 
 from abc import ABC, abstractmethod
@@ -61,7 +61,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class ToolRecord:
-    """One executed call of the present turn: dotted name, arguments, result (a refusal has the key `error`)."""
+    """One executed call of the present turn: name, arguments, result (a refusal has the key `error`)."""
 
     name: str
     args: Mapping[str, Any]
@@ -164,7 +164,7 @@ def constraint_need(setting: Setting, id_: str, constraint: Constraint, prefix: 
 
 
 def left_out(setting: Setting, needs: Iterable[Need], other_turns: int) -> frozenset[str]:
-    """Ids of the needs that the opening leaves out: each with the chance `p_missing`, as many as can be asked for.
+    """Ids of the needs that the opening leaves out: each with chance `p_missing`, as many as fit.
 
     Args:
         setting: Axes and draws.

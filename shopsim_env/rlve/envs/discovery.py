@@ -33,13 +33,15 @@ _OTHER_TURNS: Final = 2
 _WEIGHT_DRAWS: Final = 4
 _CHOICE_DRAWS: Final = 2
 _REQUEST: Final = {
-    "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；符合要求的不到{k}款，就有几款推荐几款",
-    "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one first; "
-    "if fewer than {k} meet my requirements, all that do",
+    "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；"
+    "符合要求的不到{k}款，就有几款推荐几款",
+    "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one "
+    "first; if fewer than {k} meet my requirements, all that do",
 }
 _PRIORITIES: Final = {
     "zh": "排序时价格低占{price}%、评分高占{rating}%、发货快占{shipping}%",
-    "en": "when you rank them, a low price counts {price}%, a high rating {rating}%, fast shipping {shipping}%",
+    "en": "when you rank them, a low price counts {price}%, a high rating {rating}%, fast shipping "
+    "{shipping}%",
 }
 
 

@@ -1,7 +1,7 @@
-"""JOURNEY: several tasks in one conversation and one shop, one after the other, at times one in the middle of another.
+"""JOURNEY: several tasks in one conversation and one shop, at times one in the middle of another.
 
-Belongs here: which tasks a journey has, in which order the customer brings them up, and the score over all. Each
-part is a task of its environment and is graded at the moment when it is answered.
+Belongs here: which tasks a journey has, in which order the customer brings them up, and the score over all.
+Each part is a task of its environment and is graded at the moment when it is answered.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,9 +20,10 @@ from shopsim_env.rlve.scores.orders import score_journey
 
 Generators = Mapping[str, Callable[[Setting], Task]]
 # Both describe one order among those of the book: two books in one would make a description fit twice.
-_ONE_OF: Final = ("RETURN", "STATUS")
-# Those that put goods out of stock or reserve them first: the goods that the others find are chosen afterwards.
-_MAKING_ORDER: Final = ("SUB", "CART", "RETURN", "STATUS", "PD", "BUNDLE", "POLICY")
+_ONE_OF: Final[tuple[str, ...]] = ("RETURN", "STATUS")
+# Those that put goods out of stock or reserve them first: the goods that the others find are chosen
+# afterwards.
+_MAKING_ORDER: Final[tuple[str, ...]] = ("SUB", "CART", "RETURN", "STATUS", "PD", "BUNDLE", "POLICY")
 
 
 class Journey(Task):
@@ -61,7 +62,7 @@ class Journey(Task):
         return len(self._scores) == len(self._parts)
 
     def accept(self, answer: Answer, heard: Heard) -> Brief | None:
-        """Grades the part that the answer is for, the last open one if it names none; brings up the next one."""
+        """Grades the part that the answer is for, by default the last open one; brings up the next one."""
         name = answer.env or self._open()[-1].env_id
         part = next(part for part in self._open() if part.env_id == name)
         told = frozenset(id_.rpartition(":")[2] for id_ in heard.told if id_.startswith(f"{name}:"))

@@ -90,7 +90,9 @@ class PolicyQuestion(Task):
         change = question.revision.fact
         kept = {change.id} if self._changes else set()
         # A core ends with a question mark, or as half a sentence.
-        stop = ("。" if setting.language == "zh" else ". ") if question.core[-1].isalnum() else " " * (setting.language == "en")
+        stop = "。" if setting.language == "zh" else ". "
+        if not question.core[-1].isalnum():
+            stop = "" if setting.language == "zh" else " "
         return Brief(
             env_id=self.env_id,
             request=f"{question.core}{stop}{_CLOSED[setting.language]}",

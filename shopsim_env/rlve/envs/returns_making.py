@@ -40,8 +40,8 @@ from shopsim_env.rlve.overlay.returns import (
 
 BACKGROUND_ORDERS: Final = 3
 LEAST_LINES: Final = 8
-# Lines beyond one per order, so that most orders have some to confuse.
-_MORE_LINES: Final = 4
+# However many orders there are, the day of one seldom singles out a line.
+_LINES_PER_ORDER: Final = 2
 _P_REPLACEMENT: Final = 0.5
 # Of the orders at the edge of their window one in five is a day too old; of the others fifteen in a hundred
 # are refused.
@@ -142,9 +142,7 @@ def _window(setting: Setting, good: Good) -> int:
 def _choice(setting: Setting, draws: Draws) -> Choice:
     limits = Limits(max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos)
     stock = setting.overlay.stock
-    return choose(
-        setting.pools, draws.fork("replacement"), limits, stock.remains
-    )
+    return choose(setting.pools, draws.fork("replacement"), limits, stock.remains)
 
 
 def _target_plan(outcome: _Outcome, window: int, product: int, draws: Draws) -> Plan:
@@ -172,7 +170,7 @@ def _book(setting: Setting, draws: Draws, plan: Plan, pool: Pool) -> None:
             if lately
             else _drawn(draws, draws.pick(STATUSES))
         )
-    lines = max(LEAST_LINES, count + _MORE_LINES)
+    lines = max(LEAST_LINES, _LINES_PER_ORDER * count)
     overlay.book = order_book(
         overlay.shelf,
         draw_goods(setting, draws, lines, pool, plan.product),

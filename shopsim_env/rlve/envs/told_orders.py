@@ -26,6 +26,10 @@ DATE, MONEY, GOODS = "date", "money", "goods"
 MOST_FACTS: Final = 3
 # Facts of the goods that are tried, of all that could be said.
 _GOODS_TRIED: Final = 4
+# Sizes of the sets in the order in which they are tried. A line takes two facts at every difficulty: with
+# one, which a longer history allows more often, the task would become easier.
+_ORDER_SIZES: Final = (1, 2, 3)
+_LINE_SIZES: Final = (2, 1, 3)
 _WORDS: Final = {
     "zh": {
         "date": "下单日期是{year}年{month}月{day}日",
@@ -150,7 +154,7 @@ def describe(
     everyone, wanted = (1 << len(candidates)) - 1, 1 << candidates.index(meant)
     base = reduce(and_, (fits[fact] for fact in always), everyone)
     spare: Description | None = None
-    for facts in _sets(options, most_facts):
+    for facts in _sets(options, most_facts, _LINE_SIZES if reads_lines else _ORDER_SIZES):
         if reduce(and_, (fits[fact] for fact in facts), base) != wanted:
             continue
         needed = all(
@@ -197,9 +201,9 @@ def _need(
     return Need(id=id_, kind=fact.kind, value=text, topics=frozenset(topics), data=data, keep=keep)
 
 
-def _sets(options: Sequence[Told], most: int) -> Iterator[tuple[Told, ...]]:
-    """Sets of facts of different kinds, small ones first."""
-    for size in range(1, most + 1):
+def _sets(options: Sequence[Told], most: int, sizes: Sequence[int]) -> Iterator[tuple[Told, ...]]:
+    """Sets of facts of different kinds, by size."""
+    for size in (size for size in sizes if size <= most):
         for facts in combinations(options, size):
             if len({fact.kind for fact in facts}) == size:
                 yield facts

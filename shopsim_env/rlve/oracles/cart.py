@@ -62,7 +62,7 @@ class CartOracle(Agent):
         return [("catalog.get_variants", {"product_id": name}) for name in dict.fromkeys(unknown)]
 
     def _add(self, sight: Sight, at: int) -> list[Request]:
-        """The call for an item: of the products that what was told fits, the first; there is one when all was told."""
+        """The call for an item: the first product that fits; there is just one when all was told."""
         names = self._fitting(sight, at)
         if not names:
             return []

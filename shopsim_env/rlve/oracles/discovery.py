@@ -1,4 +1,4 @@
-"""The oracle of product discovery: asks for what is open, searches with all constraints, ranks by the told weights.
+"""The oracle of product discovery: asks for what is open, searches, ranks by the told weights.
 
 Belongs here: its plan. Utilities are those of `choosing.preferences`, from the cards that the search gave.
 """
@@ -27,7 +27,9 @@ class DiscoveryOracle(Agent):
         wanted = all_filters(sight)
         if wanted != self._asked:
             self._asked = wanted
-            return call_tools(sight, ("catalog.search", {"query": "", "filters": wanted, "top_k": sight.top_k}))
+            return call_tools(
+                sight, ("catalog.search", {"query": "", "filters": wanted, "top_k": sight.top_k})
+            )
         cards = results_of(sight.results, "catalog.search")[0]["products"]
         return answer(sight, recommended_product_ids=ranked(cards, sight)[: sight.request["k"]])
 

@@ -1,4 +1,4 @@
-"""The oracle of POLICY: reads the rules of the subject and of the classes that the case names, and evaluates them.
+"""The oracle of POLICY: reads the rules of the subject and of the case's classes, and evaluates them.
 
 Belongs here: its plan. The meaning of rules is `policy.evaluate`'s; the case is what the customer told.
 """

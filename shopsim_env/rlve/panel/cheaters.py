@@ -1,7 +1,7 @@
-"""Cheaters: policies that look for reward without doing the task. None may succeed more often than chance allows.
+"""Cheaters: policies that look for reward without doing the task. None may beat chance.
 
-Belongs here: the panel. A cheater may use tools and read everything; what makes it one is that it does not find
-out what the customer wants.
+Belongs here: the panel. A cheater may use tools and read everything; what makes it one is that it does not
+find out what the customer wants.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,14 +1,15 @@
 """The self-check: oracles solve, cheaters do not, weaker agents do not gain from difficulty.
 
-Belongs here: playing the panel over environments, levels and seeds, and the verdicts. Printing is the command's.
+Belongs here: playing the panel over environments, levels and seeds, and the verdicts. Printing is the
+command's.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import comb
 from typing import Final
 
-from shopsim_env.intervals import wilson
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.rlve.episode import EpisodeKey
@@ -26,6 +27,8 @@ PANEL: Final = (ORACLE, *CHEATERS, *HONEST)
 ORACLE_SUCCESS: Final = Fraction(999, 1000)
 BEST_MARGIN: Final = 0.02
 CHANCE_MARGIN: Final = 0.02
+# Hundreds of rows are judged at once: a cheater is accused of what would happen once in a thousand otherwise.
+SIGNIFICANCE: Final = 0.001
 # Searching once and taking what comes first is the task itself where nothing else is asked for.
 HONEST_AT_ZERO: Final = frozenset({"first hit", "repeat best id"})
 
@@ -68,11 +71,24 @@ class Row:
                 )
             if self.total < self.best - BEST_MARGIN:
                 return f"oracle's mean total {self.total:.3f} is below the best possible {self.best:.3f}"
-        if self.kind == "cheater" and not (self.difficulty == 0 and self.agent in HONEST_AT_ZERO):
-            low, _ = wilson(self.successes, self.episodes)
-            if low > self.chance + CHANCE_MARGIN:
-                return f"{self.agent} succeeds in {self.successes} of {self.episodes}, chance is {self.chance:.4f}"
+        at_home = self.difficulty == 0 and self.agent in HONEST_AT_ZERO
+        allowed = self.chance + CHANCE_MARGIN
+        if self.kind == "cheater" and not at_home and self._beats(allowed):
+            counts = f"{self.successes} of {self.episodes}"
+            return f"{self.agent} succeeds in {counts}, chance is {self.chance:.4f}"
         return ""
+
+    def _beats(self, chance: float) -> bool:
+        return tail(self.successes, self.episodes, chance) < SIGNIFICANCE
+
+
+def tail(successes: int, count: int, chance: float) -> float:
+    """Probability of at least so many successes in `count` independent tries of this chance."""
+    share = min(1.0, chance)
+    return sum(
+        comb(count, found) * share**found * (1 - share) ** (count - found)
+        for found in range(successes, count + 1)
+    )
 
 
 def agent(env_id: str, name: str, seed: int) -> Agent:

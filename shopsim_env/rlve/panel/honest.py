@@ -15,6 +15,7 @@ from shopsim_env.rlve.sight import Sight
 
 _MISSED: Final = 0.15
 
+
 class _Weaker(Agent):
     """Plays as the oracle would who saw less.
 
@@ -47,7 +48,9 @@ class Forgetful(_Weaker):
     """Asks for everything, and misses each thing that it is told with the same chance."""
 
     def _takes_in(self, sight: Sight) -> Sight:
-        noticed = {id_: data for id_, data in sight.needs.items() if not self._draws.fork(id_).chance(_MISSED)}
+        noticed = {
+            id_: data for id_, data in sight.needs.items() if not self._draws.fork(id_).chance(_MISSED)
+        }
         return replace(sight, needs=noticed)
 
 

@@ -18,7 +18,8 @@ from shopsim_env.rlve.reward import Turns, compose, efficiency
 class Played:
     """One episode that was played to its end.
 
-    `best` is the total of a play without a wasted turn, `chance` that of a blind guess (`Task.forced_chance`).
+    `best` is the total of a play without a wasted turn, `chance` that of a blind guess
+    (`Task.forced_chance`).
     """
 
     key: EpisodeKey

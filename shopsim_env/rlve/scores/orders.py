@@ -54,11 +54,11 @@ class ReturnOutcome:
 def score_return(outcome: ReturnOutcome, goal: ReturnGoal) -> TaskScore:
     """Score a request for a return.
 
-    Published: clip(0.45·selection + 0.45·return + 0.10·replacement), each ±1 or the replacement's quality, 1
-    if none is wanted and -1 if it is missing; success where all are met. Changes: the return counts on the
-    wanted line and no other, as it was asked for (published: any return); success takes the replacement's own flag; for a request
-    that the shop must refuse, the second term is that the line was checked and nothing was returned, and the
-    third is the reason.
+    Published: clip(0.45·selection + 0.45·return + 0.10·replacement), each ±1 or the replacement's quality,
+    1 if none is wanted and -1 if it is missing; success where all are met. Changes: the return counts on
+    the wanted line and no other, as it was asked for (published: any return); success takes the
+    replacement's own flag; for a request that the shop must refuse, the second term is that the line was
+    checked and nothing was returned, and the third is the reason.
     """
     selected = outcome.named == goal.line
     if goal.reason is None:

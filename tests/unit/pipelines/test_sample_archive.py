@@ -48,6 +48,19 @@ def _varying(record):
     ]
 
 
+@pytest.mark.parametrize("name", ["my.json.gz", "my.raw.json.gz"])
+def test_side_files_are_named_after_the_archive(name: str) -> None:
+    files = sample_files(Path("folder") / name)
+    assert (files.archive.name, files.truth.name) == (name, "my.truth.json")
+    assert files.annotations == Path("folder/my.annotations.json")
+
+
+@pytest.mark.parametrize("name", ["my.json", "my.gz", ".json.gz", ".raw.json.gz"])
+def test_another_name_of_an_archive_is_refused_with_one_that_is_taken(name: str) -> None:
+    with pytest.raises(UsageError, match=r"like my\.json\.gz or my\.raw\.json\.gz, found"):
+        sample_files(Path(name))
+
+
 def test_committed_files_are_what_the_generator_writes(tmp_path):
     files = write_sample(tmp_path / COMMITTED.name, PRODUCTS, SEED)
     committed = sample_files(COMMITTED)
@@ -314,7 +327,7 @@ def test_wrong_arguments_are_refused(tmp_path):
         generate_sample(0, 1)
     with pytest.raises(UsageError, match=r"indices below 10, found \[10\]"):
         generate_sample(10, 1, {10: ("1", ("颜色分类", "尺码"))})
-    with pytest.raises(UsageError, match=r"sample\.raw\.json\.gz, found data\.json"):
+    with pytest.raises(UsageError, match=r"my\.raw\.json\.gz, found 'data\.json'"):
         write_sample(tmp_path / "data.json", 5, 1)
 
 

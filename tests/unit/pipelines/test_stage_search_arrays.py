@@ -64,6 +64,50 @@ def test_a_posting_sums_column_weights_in_column_order() -> None:
     assert list(postings.doc_tokens) == [4]
 
 
+def test_a_block_of_several_chunks_gives_the_same_postings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compound words, numbers of one digit, empty fields and empty documents, across chunk borders."""
+    documents = [
+        fields("保温 杯 usb-c 7", "usb c"),
+        fields(),
+        fields("温水 usb-c", "3.0 0"),
+        fields("x-y-z x", "x y z"),
+        fields("", "杯"),
+    ]
+    phrases = phrases_of(compound_words(documents))
+
+    def built(chunk: int) -> list[object]:
+        monkeypatch.setattr(search_postings, "_CHUNK", chunk)
+        builder = BlockBuilder(phrases)
+        for number, texts in enumerate(documents):
+            builder.add(str(number), texts)
+        block = builder.finish()
+        names = ("asins", "doc_tokens", "terms", "lengths", "docs", "weights", "classes")
+        return [list(getattr(block, name)) for name in names]
+
+    whole = built(4_096)
+    assert built(1) == built(2) == built(5) == whole
+    # In order of first occurrence; a compound word stands behind the words of its field.
+    terms = ["保温", "杯", "usb", "c", "7", "usb-c", "温水", "3", "0", "3-0", "x", "y", "z", "x-y-z"]
+    assert whole[2] == terms
+    assert whole[1] == [7, 0, 6, 7, 1]
+    rows = {"杯": [0, 4], "usb": [0, 2], "c": [0, 2], "usb-c": [0, 2]}
+    assert whole[3] == [len(rows.get(term, [0])) for term in terms]
+    assert whole[4] == [row for term in terms for row in rows.get(term, [_only_row(term)])]
+
+
+def _only_row(term: str) -> int:
+    return {"保温": 0, "7": 0, "温水": 2, "3": 2, "0": 2, "3-0": 2}.get(term, 3)
+
+
+def test_a_block_without_any_token() -> None:
+    builder = BlockBuilder({})
+    for asin in ("1", "2"):
+        builder.add(asin, fields())
+    postings = join_blocks([builder.finish()])
+    assert (postings.asins, postings.terms, postings.count) == (["1", "2"], [], 0)
+    assert list(postings.doc_tokens) == [0, 0]
+
+
 def test_small_blocks_give_the_same_postings(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are only a layout: with blocks of 64 rows the same lists come out."""
 
@@ -72,8 +116,7 @@ def test_small_blocks_give_the_same_postings(catalog: Path, monkeypatch: pytest.
     phrases = phrases_of(compound_words(row[1:] for row in rows))
 
     def lists(block: int) -> dict[str, list[tuple[int, float]]]:
-        for module in (search_postings, search_arrays):
-            monkeypatch.setattr(module, "BLOCK", block)
+        monkeypatch.setattr(search_arrays, "BLOCK", block)
         built = []
         for first in range(0, 1_000, block):
             builder = BlockBuilder(phrases)

@@ -110,6 +110,9 @@ def test_unknown_and_excluded_tasks_are_typed_errors(small_release: Path) -> Non
         assert caught.value.code == "unknown_product"
         with pytest.raises(UsageError, match="engine"):
             release.search("灯", engine="lucene")
+        for wrong in (0, -1, True, 2.0, "5"):
+            with pytest.raises(UsageError, match="top_k: expected a whole number of at least 1"):
+                release.search("灯", wrong)
         with pytest.raises(UnknownTaskError):
             release.private().goal(1)
 

@@ -58,3 +58,18 @@ def test_wrong_words(words, capsys):
         main(words)
     assert caught.value.code == 2
     assert "usage: shopsim rlve" in capsys.readouterr().err
+
+
+def test_curves_go_from_the_least_to_the_largest(capsys):
+    assert main(["rlve", "difficulty", "--to", "12"]) == 0
+    curves = capsys.readouterr().out.split("Curves over d = 0 to 12\n")[1].splitlines()
+    found = {line.split()[0]: line.split(maxsplit=2)[1:] for line in curves}
+    # k_rec = min(10, 3 + d // 3): 3, 4, 5, 6, 7; quarters of seven steps: 0, 2 (1.75), 4 (3.5), 5 (5.25), 7.
+    assert found["k_rec"] == ["▁▁▁▃▃▃▅▅▅▆▆▆█", "3 to 7"]
+    assert found["top_k"][1] == "80 to 200"
+
+
+def test_one_level_has_flat_curves(capsys):
+    assert main(["rlve", "difficulty", "--to", "0"]) == 0
+    curves = capsys.readouterr().out.split("Curves over d = 0 to 0\n")[1].splitlines()
+    assert {line.split()[1] for line in curves} == {"▁"}

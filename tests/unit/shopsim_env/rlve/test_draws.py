@@ -6,12 +6,13 @@ from collections import Counter
 from hashlib import blake2b
 
 import pytest
+
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.draws import Draws
 
 
 def test_first_draws_are_those_of_the_hash() -> None:
-    """Length-prefixed path, keyed blocks of BLAKE2b, the last of eight numbers first: worked out here by hand."""
+    """Length-prefixed path, keyed blocks of BLAKE2b, the last of eight numbers first: worked out here."""
     key = blake2b(b"2:PD1:4").digest()
     block = blake2b((0).to_bytes(8, "big"), key=key).digest()
     numbers = [int.from_bytes(block[at : at + 8], "big") for at in range(56, -8, -8)]

@@ -1,6 +1,7 @@
 """Preferences: the published weights and features, by the published cases."""
 
 import pytest
+
 from shopsim_env.rlve.choosing.preferences import concentration, draw_weights, price_worth, utilities
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Good

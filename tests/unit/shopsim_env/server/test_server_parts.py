@@ -303,10 +303,18 @@ def test_headers_are_checked_before_the_body():
     def refused(**more: str) -> str:
         with pytest.raises(ProblemError) as caught:
             read_parts(**more)
+        said.append(str(caught.value))
         return caught.value.code
+
+    said: list[str] = []
 
     assert refused(content_length="65537") == "body_too_large"
     assert refused(content_length="x") == "body_too_large"
     assert refused(content_encoding="gzip") == "unsupported_encoding"
     assert refused(content_type="text/plain") == "unsupported_media_type"
     assert refused(content_type="application/json; charset=gbk") == "unsupported_media_type"
+    assert refused(content_type="") == "unsupported_media_type"
+    found = [message.partition(", found ")[2] for message in said[2:]]
+    assert found == ["'gzip'", "'text/plain'", "'application/json; charset=gbk'", "none"]
+    refused(content_type="x" * 500)
+    assert len(said[-1]) < 200
