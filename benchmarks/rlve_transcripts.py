@@ -2,8 +2,8 @@
 
     .venv/bin/python -m benchmarks.rlve_transcripts [--episodes 1000] [--release DIR]
 
-Belongs here: the runs in fresh interpreters and the comparison. The oracles play all environments at d = 0 to 12
-in Chinese and English. Exit code 1 when a transcript differs or a replay finds a difference.
+Belongs here: the runs in fresh interpreters and the comparison. The oracles play all environments at d = 0 to
+12 in Chinese and English. Exit code 1 when a transcript differs or a replay finds a difference.
 """
 
 import argparse
