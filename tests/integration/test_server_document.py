@@ -30,7 +30,8 @@ def test_schemathesis_finds_nothing(small_release, tmp_path, part):
     with ServerProcess(release, "--slots", "200", "--log-level", "error") as server:
         command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.facts['url']}/openapi.json"]
         command += [part, "^/v1/rlve"]
-        command += ["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing", "--seed", "1"]
+        phases = "examples,coverage" if part.startswith("--in") else "examples,coverage,fuzzing"
+        command += ["--checks", ",".join(CHECKS), "--phases", phases, "--seed", "1"]
         command += ["--max-examples", "5", "--generation-database", "none", "--suppress-health-check", "all"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
         assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]
