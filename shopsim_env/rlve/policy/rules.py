@@ -6,10 +6,12 @@ is in `evaluate`, how an episode gets its rules in `tables`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from shopsim_env.errors import ShopSimError, UsageError
-from shopsim_env.rlve.scores.policy import PolicyAnswer
+from shopsim_env.rlve.policy.vocabulary import MONEY
+from shopsim_env.rlve.scores.policy import AMOUNT, PolicyAnswer
 
 Value: TypeAlias = str | int | bool
 
@@ -43,9 +45,11 @@ class Condition:
         return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON form: `topic` with `values`, or with `low` and `high`."""
+        """JSON form: `topic` with `values`, or with `low` and `high`; money in units, as agents write it."""
         if self.values:
             return {"topic": self.topic, "values": list(self.values)}
+        if self.topic in MONEY:
+            return {"topic": self.topic, "low": _units(self.low), "high": _units(self.high)}
         return {"topic": self.topic, "low": self.low, "high": self.high}
 
 
@@ -83,8 +87,7 @@ class Rule:
         return not any(condition.holds(context) for condition in self.exceptions)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON form, with all that is needed to evaluate the rule."""
-        outcome = self.outcome
+        """JSON form, with all that is needed to evaluate the rule; the outcome as in an agent's answer."""
         return {
             "id": self.id,
             "family": self.family,
@@ -92,8 +95,7 @@ class Rule:
             "precedence": self.precedence,
             "conditions": [condition.as_dict() for condition in self.conditions],
             "exceptions": [condition.as_dict() for condition in self.exceptions],
-            "outcome": outcome
-            and {"kind": outcome.kind, "value": outcome.value, "currency": outcome.currency},
+            "outcome": self.outcome and _outcome_dict(self.outcome),
             "suspends": self.suspends,
             "defines": self.defines and {"topic": self.defines[0], "value": self.defines[1]},
         }
@@ -107,7 +109,7 @@ def rule_from_dict(data: Mapping[str, Any]) -> Rule:
     """
     try:
         rule = _parsed(data)
-    except (KeyError, TypeError, AttributeError, ShopSimError) as problem:
+    except (KeyError, TypeError, AttributeError, ArithmeticError, ShopSimError) as problem:
         raise UsageError(
             f"policy rule: expected the fields of Rule.as_dict, found {data!r} ({problem!r})",
             code="bad_policy_rule",
@@ -129,7 +131,7 @@ def _parsed(data: Mapping[str, Any]) -> Rule:
         data["precedence"],
         _conditions(data["conditions"]),
         _conditions(data["exceptions"]),
-        outcome and PolicyAnswer(outcome["kind"], outcome["value"], outcome["currency"]),
+        outcome and _outcome(outcome),
         data["suspends"],
         defines and (defines["topic"], defines["value"]),
     )
@@ -139,6 +141,33 @@ def _conditions(items: Sequence[Mapping[str, Any]]) -> tuple[Condition, ...]:
     return tuple(
         Condition(item["topic"], tuple(item["values"]))
         if "values" in item
-        else Condition(item["topic"], (), item["low"], item["high"])
+        else Condition(
+            item["topic"], (), *(_number(item["topic"] in MONEY, item[end]) for end in ("low", "high"))
+        )
         for item in items
     )
+
+
+def _outcome_dict(outcome: PolicyAnswer) -> dict[str, Any]:
+    value = _units(int(outcome.value or 0)) if outcome.kind == AMOUNT else outcome.value
+    return {"kind": outcome.kind, "value": value, "currency": outcome.currency}
+
+
+def _outcome(data: Mapping[str, Any]) -> PolicyAnswer:
+    value = _number(True, data["value"]) if data["kind"] == AMOUNT else data["value"]
+    return PolicyAnswer(data["kind"], value, data["currency"])
+
+
+def _units(hundredths: int | None) -> str | None:
+    """Hundredths as a decimal text: -350 is `-3.50`."""
+    return None if hundredths is None else f"{Decimal(hundredths).scaleb(-2):.2f}"
+
+
+def _number(is_money: bool, value: Any) -> Any:
+    """The number of a JSON value; money is a decimal text of whole hundredths."""
+    if not is_money or value is None:
+        return value
+    hundredths = Decimal(value).scaleb(2)
+    if not isinstance(value, str) or hundredths != int(hundredths):
+        raise TypeError(f"expected an amount with two decimals, found {value!r}")
+    return int(hundredths)

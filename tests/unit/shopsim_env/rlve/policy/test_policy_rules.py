@@ -16,6 +16,7 @@ from shopsim_env.rlve.policy.rules import (
     Value,
     rule_from_dict,
 )
+from shopsim_env.rlve.protocol import read_policy_answer
 from shopsim_env.rlve.scores.policy import PolicyAnswer, score_policy
 
 BULK = "bulk_discount"
@@ -159,10 +160,28 @@ def test_rules_as_data_and_back() -> None:
     assert [rule_from_dict(rule.as_dict()) for rule in RULES] == list(RULES)
 
 
+def test_money_is_written_as_agents_answer_it() -> None:
+    """An agent that copies a rule's outcome gives the same amount, not a hundred times as much."""
+    condition = Condition("order_amount", (), 5_000, None)
+    rule = Rule("R-8", "shipping_fee", DECIDES, 1, (condition,), outcome=PolicyAnswer("amount", 7_805, "CNY"))
+    data = rule.as_dict()
+    assert data["outcome"] == {"kind": "amount", "value": "78.05", "currency": "CNY"}
+    assert read_policy_answer(data["outcome"]) == rule.outcome
+    assert data["conditions"] == [{"topic": "order_amount", "low": "50.00", "high": None}]
+    less = Rule(
+        "R-9", "shipping_fee", SUPPLEMENT, 2, (condition,), outcome=PolicyAnswer("amount", -350, "CNY")
+    )
+    assert less.as_dict()["outcome"]["value"] == "-3.50"
+    assert [rule_from_dict(one.as_dict()) for one in (rule, less)] == [rule, less]
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"effect": "maybe"},
+        {"outcome": {"kind": "amount", "value": 7805, "currency": "CNY"}},
+        {"outcome": {"kind": "amount", "value": "1.234", "currency": "CNY"}},
+        {"outcome": {"kind": "amount", "value": "much", "currency": "CNY"}},
         {"conditions": [{"topic": "quantity"}]},
         {"conditions": 3},
         {"outcome": {"kind": "percent", "value": "10", "currency": None}},
