@@ -34,6 +34,13 @@ def test_oracles_solve_english_episodes(market: Market, env_id: str) -> None:
     assert [(found.successes, found.problem) for found in rows] == [(10, "")] * 2
 
 
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_oracles_solve_the_hardest_episodes(market: Market, env_id: str) -> None:
+    """Far above what training reaches, where axes without an end would outgrow the catalogue."""
+    rows = list(check(market, [env_id], [30, 74, 10_000], range(2), names=["oracle"]))
+    assert [found.successes for found in rows] == [2, 2, 2]
+
+
 def one(success: bool, total: float = 0.8, best: float = 0.8, chance: Fraction = Fraction(1, 10)) -> Played:
     return Played(EpisodeKey("PD", 3, 7), success, total, 2, "agent_done", best, chance)
 

@@ -23,7 +23,7 @@ _TRIES, _ENOUGH, _EACH = 160, 12, 4
 # Products that a category must have for so many constraints to bind: measured, nine of ten draws then fit.
 _ROOM, _GROWTH = 10, 1.6
 # No catalogue offers more, however many are asked for.
-_MOST_THAT_BIND: Final = 30
+_MOST_THAT_BIND: Final = 12
 # Products that a constraint should keep out by itself, so that some of them are in stock almost surely.
 _KEPT_OUT: Final = 6
 _FIRST: Final = "price_max"
@@ -89,9 +89,8 @@ def choose(pools: Pools, draws: Draws, limits: Limits, in_stock: InStock) -> Cho
     Raises:
         UsageError: no category of this catalogue gives such a choice (code `no_choice`).
     """
-    offering = pools.with_room(
-        int(_ROOM * _GROWTH ** min(limits.constraints, _MOST_THAT_BIND) / limits.available)
-    )
+    limits = replace(limits, constraints=min(limits.constraints, _MOST_THAT_BIND))
+    offering = pools.with_room(int(_ROOM * _GROWTH**limits.constraints / limits.available))
     enough = _ENOUGH if limits.constraints <= len(BOUNDS) else _EACH
     for attempt in range(_TRIES):
         # Fewer constraints where the catalogue does not offer so many that bind.

@@ -13,6 +13,14 @@ from shopsim_env.rlve.envs.base import Setting
 
 # Draws per product: a catalogue of which most products have a price needs one or two.
 _TRIES: Final = 50
+BACKGROUND_ORDERS: Final = 3
+# Reached at d = 74; a longer history would take more products than a small catalogue has.
+MOST_ORDERS: Final = 40
+
+
+def history_length(setting: Setting) -> int:
+    """Orders of a history: the published number, three more to confuse, and an end to it."""
+    return min(MOST_ORDERS, setting.axes.H_orders + BACKGROUND_ORDERS)
 
 
 def draw_goods(
@@ -33,8 +41,10 @@ def draw_goods(
     pools, shelf = setting.pools, setting.overlay.shelf
     chosen = pool or pools.pool(draws.pick(pools.categories))
     found: dict[int, None] = {}
+    # A small category has no half of a long history.
+    of_pool = min((count + 1) // 2, len(chosen) // 2)
     for _ in range(_TRIES * count):
-        if len(found) < (count + 1) // 2:
+        if len(found) < of_pool:
             good = draws.pick(chosen.goods)
             number, price = good.number, good.price_low
         else:

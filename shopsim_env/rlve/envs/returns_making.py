@@ -12,7 +12,7 @@ from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting, Task
-from shopsim_env.rlve.envs.order_goods import draw_goods
+from shopsim_env.rlve.envs.order_goods import BACKGROUND_ORDERS, draw_goods, history_length
 from shopsim_env.rlve.envs.returns import GoodsReturn, Plea, Replacement, Terms
 from shopsim_env.rlve.envs.told_orders import (
     DATE,
@@ -38,7 +38,6 @@ from shopsim_env.rlve.overlay.returns import (
     group_of,
 )
 
-BACKGROUND_ORDERS: Final = 3
 LEAST_LINES: Final = 8
 # However many orders there are, the day of one seldom singles out a line.
 _LINES_PER_ORDER: Final = 2
@@ -161,7 +160,7 @@ def _target_plan(outcome: _Outcome, window: int, product: int, draws: Draws) -> 
 
 def _book(setting: Setting, draws: Draws, plan: Plan, pool: Pool) -> None:
     """The history: two of three other orders were delivered lately, so that other lines could go back too."""
-    overlay, count = setting.overlay, setting.axes.H_orders + BACKGROUND_ORDERS
+    overlay, count = setting.overlay, history_length(setting)
     plans = [plan]
     for at in range(count - 1):
         lately = at % BACKGROUND_ORDERS < BACKGROUND_ORDERS - 1

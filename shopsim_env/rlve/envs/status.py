@@ -11,7 +11,7 @@ from typing import Any, Final
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Heard, Setting, Task, left_out, questions_for
-from shopsim_env.rlve.envs.order_goods import draw_goods
+from shopsim_env.rlve.envs.order_goods import draw_goods, history_length
 from shopsim_env.rlve.envs.told_orders import (
     DATE,
     GOODS,
@@ -29,7 +29,6 @@ from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
 from shopsim_env.rlve.scores.orders import score_status
 
-BACKGROUND_ORDERS: Final = 3
 _ANSWER_TURNS: Final = 1
 _REQUEST: Final = {
     "zh": "我想查一个订单现在的状态，请告诉我订单号和状态",
@@ -114,7 +113,7 @@ def make(setting: Setting) -> Task:
         UsageError: no catalogue to order from (`no_choice`).
     """
     draws, overlay = setting.draws.fork("goal"), setting.overlay
-    count = setting.axes.H_orders + BACKGROUND_ORDERS
+    count = history_length(setting)
     # Every status is as likely: no guess of a status, or of a place in the list, is better than another.
     plans = [_plan(draws) for _ in range(count)]
     goods = draw_goods(setting, draws, 2 * count)
