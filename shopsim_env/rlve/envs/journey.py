@@ -38,9 +38,7 @@ class Journey(Task):
         self._used: list[UsedIds] = []
         self._raised = 1
         self.turn_budget = journey_turns([setting.axes] * len(parts))
-        # A part that was interrupted may have to begin again.
-        again = parts[0].least_turns if interrupted else 0
-        self.least_turns = sum(part.least_turns for part in parts) + again
+        self.least_turns = sum(part.least_turns for part in parts)
         # The reply to an answered part brings up the next one: that turn is free.
         self.least_charged = max(1, sum(part.least_charged - 1 for part in parts) + 1)
         self.best_score = sum(part.best_score for part in parts) / len(parts)

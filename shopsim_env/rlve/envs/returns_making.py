@@ -187,10 +187,14 @@ def _drawn(draws: Draws, status: str, product: int | None = None) -> Plan:
 
 
 def _replaceable(setting: Setting, choice: Choice, meant: Candidate) -> bool:
-    """Whether some feasible product other than the returned one is there as often as it was bought."""
-    line, stock = meant.lines[0], setting.overlay.stock
-    return any(
-        good.number != line.number and stock.units(good.number) >= line.quantity for good in choice.feasible
+    """Whether some feasible product other than the returned one is there as often as it was bought.
+
+    None may have variants, as those of a journey's cart do: any would be right, and an exchange wants one.
+    """
+    line, stock, variants = meant.lines[0], setting.overlay.stock, setting.overlay.variants
+    numbers = [good.number for good in choice.feasible]
+    return not any(number in variants for number in numbers) and any(
+        number != line.number and stock.units(number) >= line.quantity for number in numbers
     )
 
 

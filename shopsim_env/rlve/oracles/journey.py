@@ -1,12 +1,14 @@
 """The oracle of journeys: plays the part that was brought up last with the oracle of its environment.
 
-Belongs here: the change between parts. A part that is taken up again begins anew.
+Belongs here: the change between parts. A part that another one interrupts goes on later with the results that
+were there when it was left.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from shopsim_env.rlve.envs.base import ToolRecord
 from shopsim_env.rlve.oracles.base import Agent
 from shopsim_env.rlve.sight import Sight
 
@@ -21,13 +23,17 @@ class JourneyOracle(Agent):
     def __init__(self, oracles: Mapping[str, Callable[[], Agent]]) -> None:
         self._oracles = oracles
         self._playing = ""
-        self._agent: Agent | None = None
+        self._agents: dict[str, Agent] = {}
+        self._left: dict[str, tuple[ToolRecord, ...]] = {}
 
     def act(self, sight: Sight) -> dict[str, Any]:
         """The turn of the present part's oracle."""
-        if self._agent is None or sight.env_id != self._playing:
-            self._playing = sight.env_id
-            self._agent = self._oracles[sight.env_id]()
-            # The last turn's results are another part's.
-            sight = replace(sight, results=())
-        return self._agent.act(sight)
+        part = sight.env_id
+        if part != self._playing:
+            # The last turn's results are those of the part that was played until now.
+            self._left[self._playing] = sight.results
+            sight = replace(sight, results=self._left.pop(part, ()))
+            self._playing = part
+        if part not in self._agents:
+            self._agents[part] = self._oracles[part]()
+        return self._agents[part].act(sight)
