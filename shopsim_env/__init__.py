@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from shopsim_env.release import Release, load_release
     from shopsim_env.reward.option import OptionMatch, match_option
     from shopsim_env.reward.total import RewardDetail, score_purchase
+    from shopsim_env.rlve.env import RlveBatch, RlveEnv, RlveStart
+    from shopsim_env.rlve.episode import RlveStep
     from shopsim_env.search.result import SearchHit, SearchResult
     from shopsim_env.shop.actions import AskShopper, Click, Search
     from shopsim_env.shop.anchor import anchor_key
@@ -70,6 +72,10 @@ _HOMES = {
     "ReleaseError": "shopsim_env.errors",
     "Reset": "shopsim_env.shop.env",
     "RewardDetail": "shopsim_env.reward.total",
+    "RlveBatch": "shopsim_env.rlve.env",
+    "RlveEnv": "shopsim_env.rlve.env",
+    "RlveStart": "shopsim_env.rlve.env",
+    "RlveStep": "shopsim_env.rlve.episode",
     "Search": "shopsim_env.shop.actions",
     "SearchHit": "shopsim_env.search.result",
     "SearchIndexError": "shopsim_env.errors",
@@ -120,6 +126,10 @@ __all__ = [
     "ReleaseError",
     "Reset",
     "RewardDetail",
+    "RlveBatch",
+    "RlveEnv",
+    "RlveStart",
+    "RlveStep",
     "Search",
     "SearchHit",
     "SearchIndexError",

@@ -5,9 +5,21 @@ Belongs here: the closed list of wishes and their SQL. Does not belong here: run
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from shopsim_env.errors import UsageError
+
+# Wish -> (fact, whether the bound is the least one). Money is in hundredths, ratings in hundredths of a star.
+BOUNDS: Final[Mapping[str, tuple[str, bool]]] = {
+    "price_max": ("price_low", False),
+    "price_min": ("price_low", True),
+    "rating_min": ("rating", True),
+    "rating_count_min": ("rating_count", True),
+    "rating_count_max": ("rating_count", False),
+    "ship_days_max": ("ship_days", False),
+    "ship_days_min": ("ship_days", True),
+    "stock_min": ("stock", True),
+}
 
 
 class _Plain(Protocol):
@@ -52,7 +64,7 @@ class Wishes:
 
     def plain(self, facts: _Plain) -> Iterator[tuple[str, bool]]:
         """The wishes apart from category and attributes that are asked for, and whether each is met."""
-        for name, (column, least) in _BOUNDS.items():
+        for name, (column, least) in BOUNDS.items():
             bound, found = getattr(self, name), getattr(facts, column)
             if bound is not None:
                 yield name, found is not None and (found >= bound if least else found <= bound)
@@ -60,19 +72,6 @@ class Wishes:
             yield "brand", facts.brand == self.brand
         if self.in_stock:
             yield "in_stock", facts.stock > 0
-
-
-# Wish -> (fact, whether the bound is the least one).
-_BOUNDS: Mapping[str, tuple[str, bool]] = {
-    "price_min": ("price_low", True),
-    "price_max": ("price_low", False),
-    "rating_min": ("rating", True),
-    "rating_count_min": ("rating_count", True),
-    "rating_count_max": ("rating_count", False),
-    "ship_days_max": ("ship_days", False),
-    "ship_days_min": ("ship_days", True),
-    "stock_min": ("stock", True),
-}
 
 
 class Query(NamedTuple):
@@ -123,7 +122,7 @@ def query(wishes: Wishes, categories: tuple[int, int], families: Mapping[str, in
 
 
 def _plain_conditions(wishes: Wishes, driver: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    for name, (column, least) in _BOUNDS.items():
+    for name, (column, least) in BOUNDS.items():
         bound = getattr(wishes, name)
         if bound is not None:
             table = driver if column == "price_low" else "f"

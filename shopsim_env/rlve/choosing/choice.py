@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shopsim_env.errors import UsageError
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool, Pools
 from shopsim_env.rlve.choosing.sketch import Sketch
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Good
+from shopsim_env.rlve.wishes import BOUNDS
 
 FEWEST_FEASIBLE, MOST_FEASIBLE = 3, 30
 FEWEST_MISSES: Final = 3

@@ -9,19 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shopsim_env.rlve.fact_model import Facts, Family
-from shopsim_env.rlve.wishes import Wishes
+from shopsim_env.rlve.wishes import BOUNDS, Wishes
 
-# Kind -> (fact, whether the bound is the least one). Money is in hundredths, ratings in hundredths of a star.
-BOUNDS: Final[Mapping[str, tuple[str, bool]]] = {
-    "price_max": ("price_low", False),
-    "price_min": ("price_low", True),
-    "rating_min": ("rating", True),
-    "rating_count_min": ("rating_count", True),
-    "rating_count_max": ("rating_count", False),
-    "ship_days_max": ("ship_days", False),
-    "ship_days_min": ("ship_days", True),
-    "stock_min": ("stock", True),
-}
 KINDS: Final = (*BOUNDS, "brand", "value")
 _WORDS: Final = {
     "zh": {

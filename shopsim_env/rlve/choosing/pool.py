@@ -13,11 +13,12 @@ from typing import Final
 from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.column import Column
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.likeness import Traits
 from shopsim_env.rlve.fact_model import Category, Good
 from shopsim_env.rlve.facts import World
 from shopsim_env.rlve.safety import denied_path
+from shopsim_env.rlve.wishes import BOUNDS
 
 SMALLEST, LARGEST = 24, 20_000
 # Slots of a bundle need fewer products; smaller categories are preferred, because all slots are read at once.

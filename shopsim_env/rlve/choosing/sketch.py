@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shopsim_env.rlve.choosing.column import Band
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
+from shopsim_env.rlve.wishes import BOUNDS
 
 # A constraint leaves at most this share, so that it keeps something out; the others can rely on that.
 _LEAVES: Final = 0.8

@@ -4,7 +4,7 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 `choosing.choice`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from math import comb
 from typing import Any, Final
@@ -182,8 +182,3 @@ def _priorities(setting: Setting, weights: Mapping[str, int]) -> Need:
         topics=frozenset({"priorities"}),
         data={"weights": dict(weights)},
     )
-
-
-def listed_ids(numbers: Sequence[int], setting: Setting) -> list[str]:
-    """Opaque ids of products, in order."""
-    return [setting.overlay.ids.product_id(number) for number in numbers]

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from shopsim_env.rlve.choosing.choice import FEWEST_FEASIBLE, MOST_FEASIBLE, Choice, Limits, complete
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting
+from shopsim_env.rlve.wishes import BOUNDS
 
 # Generators cannot plan for a shop in which everything is out of stock.
 _LEAST_AVAILABLE: Final = 0.05

@@ -8,7 +8,7 @@ from typing import Final
 
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.choice import Choice, Limits, choose
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting, Task
@@ -37,6 +37,7 @@ from shopsim_env.rlve.overlay.returns import (
     WINDOWS,
     group_of,
 )
+from shopsim_env.rlve.wishes import BOUNDS
 
 LEAST_LINES: Final = 8
 # However many orders there are, the day of one seldom singles out a line.

@@ -11,11 +11,12 @@ from operator import attrgetter
 from typing import Final
 
 from shopsim_env.errors import UsageError
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint
+from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool, Pools
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Facts, Good
 from shopsim_env.rlve.overlay import Stock
+from shopsim_env.rlve.wishes import BOUNDS
 
 # Products of the category that are looked at for one item: enough that two of them miss by one fact each.
 _SAMPLE: Final = 10

@@ -18,7 +18,7 @@ from shopsim_env.rlve.policy.vocabulary import (
 )
 from shopsim_env.rlve.scores.policy import AMOUNT, DAYS, PERCENT, YES_NO
 
-# How rules are read; for the tool's description and the agent's prompt.
+# How rules are read; the description of `policy.search` says it to the agent.
 READING = {
     "zh": (
         "同一主题下，所有条件都成立且无例外的裁定规则中，优先级数字最大的一条作出裁定，答案引用它的编号；"

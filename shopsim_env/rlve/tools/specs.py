@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from shopsim_env.rlve.overlay.overlay import Overlay
+from shopsim_env.rlve.policy.phrases import READING
 from shopsim_env.rlve.tools import arguments as models
 from shopsim_env.rlve.tools import cart, catalog, order, others, returns
 
@@ -124,7 +125,11 @@ _SPECS = (
         "Exchange an order line for another product",
     ),
     _spec(
-        "policy.search", models.PolicySearch, others.search_policy, "搜索店铺规则", "Search the shop's rules"
+        "policy.search",
+        models.PolicySearch,
+        others.search_policy,
+        f"搜索店铺规则。{READING['zh']}",
+        f"Search the shop's rules. {READING['en']}",
     ),
     _spec("datetime.now", models.Nothing, others.now, "查看今天的日期", "Tell today's date"),
     _spec(

@@ -8,12 +8,13 @@ import pytest
 from shopsim_env import load_release
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.choice import Choice, Limits, choose, choose_in, complete
-from shopsim_env.rlve.choosing.constraint import BOUNDS, Constraint, as_wishes
+from shopsim_env.rlve.choosing.constraint import Constraint, as_wishes
 from shopsim_env.rlve.choosing.pool import Pools
 from shopsim_env.rlve.difficulty import axes, task_axes
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Facts
 from shopsim_env.rlve.facts import World
+from shopsim_env.rlve.wishes import BOUNDS
 
 LEVELS = (0, 1, 4, 8, 12)
 SEEDS = 25

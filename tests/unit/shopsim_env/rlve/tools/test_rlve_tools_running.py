@@ -175,6 +175,13 @@ def test_text_for_prompts_names_every_tool_and_argument() -> None:
     assert "  query: string. 要查的规则" in tool_text("zh").splitlines()
 
 
+def test_an_agent_is_told_how_rules_are_read() -> None:
+    """Which rule decides is nowhere else in what an agent sees."""
+    said = {language: functions(language, ["policy.search"])[0]["function"] for language in ("zh", "en")}
+    assert "优先级数字最大的一条" in said["zh"]["description"]
+    assert "greatest precedence decides; cite its id" in said["en"]["description"]
+
+
 class Rules:
     """Rules that refuse an empty query, as the policy base does."""
 
