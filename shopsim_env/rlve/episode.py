@@ -105,7 +105,8 @@ class Episode:
         market: Release, facts and pools.
         key: Which episode.
         strict: Whether an unreadable turn or an illegal call ends the episode, as in training. Without it the
-            turn is refused with the reason and does not count, for people in the playground.
+            turn is refused with the reason and does not count, for people in the playground; they need not
+            say anything beside what they do.
         wording: Other words for what the customer tells, such as a checked language model's
             (`customer.manners.model_wording`); None for the templates.
 
@@ -203,7 +204,7 @@ class Episode:
         if self.done:
             raise EpisodeError("step after the end of the episode; reset first", code="episode_over")
         try:
-            turn = read_turn(raw)
+            turn = read_turn(raw, self._strict)
             self._check_env(turn.answer)
         except FormatFault as fault:
             return self._refuse("format", "format_invalid", fault)

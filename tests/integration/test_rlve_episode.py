@@ -73,6 +73,14 @@ def test_people_are_told_and_may_try_again(market: Market) -> None:
     assert episode.step(IDLE).observation["turn"] == 1
 
 
+def test_people_need_not_say_anything(market: Market) -> None:
+    wordless = {"tool_calls": [call("datetime.now")]}
+    step = Episode(market, EpisodeKey("PD", 0, 0), strict=False).step(wordless)
+    assert (step.observation["turn"], "fault" in step.info) == (1, False)
+    assert step.observation["tool_results"][0]["name"] == "datetime.now"
+    assert Episode(market, EpisodeKey("PD", 0, 0)).step(wordless).info["reason"] == "format_invalid"
+
+
 def test_a_call_above_the_budget_is_not_executed(market: Market) -> None:
     # The published case: B_tool(4) = 3, the fourth call of a turn gets a budget error.
     episode = Episode(market, EpisodeKey("PD", 4, 0))
