@@ -190,7 +190,7 @@ REFUSED = [
     ({"overrides": {"noise": 0}}, "unknown_field"),
     ({"goal": True}, "unknown_field"),
     ({"request_id": "short"}, "out_of_range"),
-    ({"env_id": "PD", "overrides": {"m": 400}}, "no_choice"),
+    ({"env_id": "PD", "overrides": {"p_oos": 1}}, "no_choice"),
 ]
 
 
