@@ -2,12 +2,12 @@
 
     python -m benchmarks.rlve [--release DIR ...] [--levels 0 4 8] [--seeds N] [--warm N] [--episodes N]
 
-Oracles play first, in a market of their own, and their turns are written down. What is timed is the environment
-alone, on those turns and on seeds that its market has not met, after `--warm` other seeds: as in training, where
-categories come again and episodes do not. CPU time counts; wall time stands beside it. A look at the CPU clock
-may take as long as a step, so it is read once per group of episodes and shared out by wall time. Every release
-has a process of its own. `--episodes` plays so many episodes with oracles and tells the private memory at six
-marks.
+Oracles play first, in a market of their own, and their turns are written down. What is timed is the
+environment alone, on those turns and on seeds that its market has not met, after `--warm` other seeds: as in
+training, where categories come again and episodes do not. CPU time counts; wall time stands beside it. A look
+at the CPU clock may take as long as a step, so it is read once per group of episodes and shared out by wall
+time. Every release has a process of its own. `--episodes` plays so many episodes with oracles and tells the
+private memory at six marks.
 """
 
 import argparse
