@@ -17,7 +17,7 @@ settings.load_profile("project")
 
 
 # Files that take minutes on one worker. They begin first, or the others wait for them at the end.
-LONGEST = ("test_like_published.py", "test_server_chaos.py", "test_browser.py", "test_audit_truth.py")
+LONGEST = ("test_like_published.py", "test_server_document.py", "test_server_chaos.py", "test_browser.py")
 
 
 @pytest.hookimpl(trylast=True)
