@@ -1,5 +1,9 @@
 """What tests in a browser share: how it is started, what is watched, rules of access and contrast."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -58,3 +62,56 @@ CONTRAST = """() => {
   }
   return found;
 }"""
+
+
+@contextmanager
+def chromium(path: str | None) -> Iterator[Any]:
+    """A running Chromium; playwright is imported on use, so that its absence skips tests and no more."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as player:
+        found = player.chromium.launch(executable_path=path, args=FLAGS)
+        yield found
+        found.close()
+
+
+@contextmanager
+def watching(browser: Any, port: int, *schemes: str) -> Iterator[Callable[..., Any]]:
+    """Opens pages of the server on this port; at the end nothing may have gone wrong on any of them.
+
+    Requests may go to the server, and to addresses that begin with one of `schemes`. Problems that hold a
+    text of the opener's list `allowed` are forgiven.
+    """
+    problems: list[str] = []
+    allowed: list[str] = []
+    contexts, pages = [], []
+    homes = (f"http://127.0.0.1:{port}/", *schemes)
+
+    def listen(page: Any) -> None:
+        page.on("console", lambda message: problems.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"script: {error}"))
+        page.on(
+            "request", lambda request: None if request.url.startswith(homes) else problems.append(request.url)
+        )
+
+    def opening(path: str, lang: str = "en-US", theme: str = "light", width: int = 1280) -> Any:
+        context = browser.new_context(
+            locale=lang, color_scheme=theme, viewport={"width": width, "height": 900}
+        )
+        context.add_init_script(WATCH)
+        page = context.new_page()
+        listen(page)
+        contexts.append(context)
+        pages.append(page)
+        page.goto(homes[0] + path)
+        return page
+
+    opening.allowed = allowed
+    yield opening
+    breaches = [breach for page in pages for breach in page.evaluate("window.breaches")]
+    hits = [page.evaluate("window.hit ?? null") for page in pages]
+    for context in contexts:
+        context.close()
+    assert not breaches
+    assert set(hits) <= {None}
+    assert not [text for text in problems if not any(part in text for part in allowed)]

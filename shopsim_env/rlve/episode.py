@@ -7,7 +7,7 @@ a function of the episode's key and the agent's turns.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shopsim_env.canonical import compact_json
 from shopsim_env.dialogue.wording import Wording
@@ -26,8 +26,11 @@ from shopsim_env.rlve.reward import EpisodeReward, Turns, reward_episode, reward
 from shopsim_env.rlve.safety import denied
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.sight import Sight
-from shopsim_env.rlve.tools import ToolFault, check_call, run_tool
+from shopsim_env.rlve.tools import ToolFault, check_call
 from shopsim_env.versions import RLVE_SUITE_VERSION
+
+if TYPE_CHECKING:
+    from shopsim_env.rlve.tools.running import LegalCall
 
 LANGUAGES: Final = ("zh", "en")
 REASONS: Final = ("agent_done", "t_max", "user_quit", "format_invalid", "tool_invalid", "safety_violation")
@@ -209,11 +212,10 @@ class Episode:
         except FormatFault as fault:
             return self._refuse("format", "format_invalid", fault)
         try:
-            for call in turn.calls:
-                check_call(call)
+            calls = [check_call(call) for call in turn.calls]
         except ToolFault as fault:
             return self._refuse("tool", "tool_invalid", fault)
-        self._play(turn)
+        self._play(turn, calls)
         return self._outcome()
 
     def goal(self) -> dict[str, Any]:
@@ -226,9 +228,12 @@ class Episode:
             raise EpisodeError("the goal is shown after the end of the episode", code="episode_running")
         return self.task.goal()
 
-    def _play(self, turn: AgentTurn) -> None:
+    def _play(self, turn: AgentTurn, calls: Sequence["LegalCall"]) -> None:
         allowed = turn.calls[: self._axes.B_tool]
-        results = [ToolRecord(call.name, call.args, run_tool(self.overlay, call)) for call in allowed]
+        results = [
+            ToolRecord(call.name, call.args, legal.run(self.overlay))
+            for call, legal in zip(allowed, calls, strict=False)
+        ]
         results += [ToolRecord(call.name, call.args, _BUDGET_SPENT) for call in turn.calls[len(allowed) :]]
         self._results = tuple(results)
         self._messages.append({"role": "assistant", "content": turn.message})

@@ -14,17 +14,16 @@ from shopsim_env.rlve.shelf import Shelf
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """A release with its facts, pools and product cards. Threads may share one; the release stays open."""
+    """A release with its facts, pools and product cards. Threads may share one; the release stays open.
+
+    `currency` is the ISO code of all prices.
+    """
 
     release: Release
     world: World
     pools: Pools
     shelf: Shelf
-
-    @property
-    def currency(self) -> str:
-        """ISO code of all prices."""
-        return self.release.currency
+    currency: str
 
     @classmethod
     def of(cls, release: Release) -> "Market":
@@ -35,7 +34,7 @@ class Market:
         """
         world = World.of(release)
         pools = Pools(world)
-        return cls(release, world, pools, Shelf(release, world, pools))
+        return cls(release, world, pools, Shelf(release, world, pools), release.currency)
 
     def close(self) -> None:
         """Closes the facts; the release stays open."""

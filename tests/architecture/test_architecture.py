@@ -99,15 +99,20 @@ def test_public_names_are_exactly_those_listed() -> None:
     assert typed == shopsim_env._HOMES, "type checkers see the same names"
 
 
+def printed(code: str) -> list[str]:
+    """Lines that a fresh interpreter prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return result.stdout.splitlines()
+
+
 def test_searching_a_release_loads_no_episode_code() -> None:
     code = (
         "import sys, shopsim_env; shopsim_env.load_release; print(sorted(n for n in sys.modules "
         "if n.startswith(('shopsim_env.shop', 'shopsim_env.reward', 'shopsim_env.tasks.budget'))))"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert result.stdout.strip() == "[]"
+    assert printed(code) == ["[]"]
 
 
 def test_importing_the_runtime_loads_nothing_heavy() -> None:
@@ -116,8 +121,7 @@ def test_importing_the_runtime_loads_nothing_heavy() -> None:
         "print(sorted({n.split('.')[0] for n in sys.modules} & "
         "{'dagster','pandas','pyarrow','numpy','openai','spacy','ray','rjieba','pydantic','rich','asyncio'}))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
+    assert printed(code) == ["[]"]
 
 
 def test_commands_of_rlve_load_no_tools() -> None:
@@ -125,10 +129,7 @@ def test_commands_of_rlve_load_no_tools() -> None:
         "import sys; from shopsim_env.cli import main; main(['rlve', 'difficulty', '--json']); "
         "print(sorted(n for n in sys.modules if n.startswith(('pydantic', 'shopsim_env.rlve.tools'))))"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert result.stdout.splitlines()[-1] == "[]"
+    assert printed(code)[-1] == "[]"
 
 
 def test_the_world_of_an_episode_needs_no_pydantic() -> None:
@@ -136,18 +137,12 @@ def test_the_world_of_an_episode_needs_no_pydantic() -> None:
         "import sys, shopsim_env.rlve.overlay, shopsim_env.rlve.shelf, shopsim_env.rlve.protocol; "
         "print('pydantic' in sys.modules)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert result.stdout.strip() == "False"
+    assert printed(code) == ["False"]
 
 
 def test_importing_the_pipeline_package_does_not_load_dagster() -> None:
     code = "import sys, pipelines, pipelines.cli, pipelines.settings; print('dagster' in sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert result.stdout.strip() == "False"
+    assert printed(code) == ["False"]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browsing import ACCESS, CONTRAST, FLAGS, WATCH
+from browsing import ACCESS, CONTRAST, chromium, watching
 from places import ROOT
 from rlve_world import sample_market
 from servers import ServerProcess
@@ -19,7 +19,7 @@ from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.oracles import oracle
 from shopsim_env.rlve.trace import compare_record
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium on the PATH")
 SAMPLE = ROOT / "shopsim_env" / "sample_release"
@@ -34,10 +34,8 @@ def server() -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def browser(server):
-    with sync_api.sync_playwright() as player:
-        found = player.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium(CHROMIUM) as found:
         yield found
-        found.close()
 
 
 Open = Callable[..., Any]
@@ -46,38 +44,8 @@ Open = Callable[..., Any]
 @pytest.fixture
 def visit(browser, server) -> Iterator[Open]:
     """Opens a page of the server; at the end nothing may have gone wrong on any of them."""
-    problems: list[str] = []
-    contexts, pages = [], []
-    home = f"http://127.0.0.1:{server.port}/"
-
-    def listen(page: Any) -> None:
-        page.on("console", lambda message: problems.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: problems.append(f"script: {error}"))
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith((home, "blob:")) else problems.append(request.url),
-        )
-
-    def opening(path: str, lang: str = "en-US", theme: str = "light", width: int = 1280) -> Any:
-        context = browser.new_context(
-            locale=lang, color_scheme=theme, viewport={"width": width, "height": 900}
-        )
-        context.add_init_script(WATCH)
-        page = context.new_page()
-        listen(page)
-        contexts.append(context)
-        pages.append(page)
-        page.goto(home + path)
-        return page
-
-    yield opening
-    breaches = [breach for page in pages for breach in page.evaluate("window.breaches")]
-    hits = [page.evaluate("window.hit ?? null") for page in pages]
-    for context in contexts:
-        context.close()
-    assert not breaches
-    assert set(hits) <= {None}
-    assert not problems
+    with watching(browser, server.port, "blob:") as opening:
+        yield opening
 
 
 def seen(page: Any, text: str) -> None:

@@ -54,26 +54,24 @@ def texts(value: Any) -> Iterator[str]:
 
 def object_cell(value: Any) -> Mapping[str, Any] | None:
     """An object, or the one that a JSON text holds; {} when the cell is empty, None when it is neither."""
-    if isinstance(value, str):
-        try:
-            value = json_text(value) if value.strip() else None
-        except ValueError:
-            return None
-    if value is None:
-        return {}
-    return value if isinstance(value, Mapping) else None
+    found = _json_cell(value, {})
+    return found if isinstance(found, Mapping) else None
 
 
 def list_cell(value: Any) -> list[Any] | None:
     """A list, or the one that a JSON text holds; [] when the cell is empty, None when it is neither."""
+    found = _json_cell(value, [])
+    return found if isinstance(found, list) else None
+
+
+def _json_cell(value: Any, empty: Any) -> Any:
+    """The value, or the one that a JSON text holds; `empty` for no cell, None for a text that is no JSON."""
     if isinstance(value, str):
         try:
             value = json_text(value) if value.strip() else None
         except ValueError:
             return None
-    if value is None:
-        return []
-    return value if isinstance(value, list) else None
+    return empty if value is None else value
 
 
 def decimal_cell(value: Any) -> Decimal | None:

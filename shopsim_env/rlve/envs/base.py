@@ -178,6 +178,11 @@ def left_out(setting: Setting, needs: Iterable[Need], other_turns: int) -> froze
     return frozenset(draws.shuffled(found)[:room])
 
 
+def turns_for(calls: int, tool_budget: int) -> int:
+    """Turns that it takes to make so many calls."""
+    return -(-calls // tool_budget)
+
+
 def questions_for(pending: int) -> int:
     """Questions that it takes to hear so many needs."""
     return -(-pending // TOLD_PER_ANSWER)

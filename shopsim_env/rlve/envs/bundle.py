@@ -21,6 +21,7 @@ from shopsim_env.rlve.envs.base import (
     constraint_need,
     left_out,
     questions_for,
+    turns_for,
 )
 from shopsim_env.rlve.envs.goods import loosened
 from shopsim_env.rlve.envs.slots import (
@@ -78,7 +79,7 @@ class Bundle(Task):
         self._before = before
         self._names = slot_names([slot.pool for slot in plan.slots])
         self.turn_budget = setting.axes.T_max
-        searches = -(-len(plan.slots) // setting.axes.B_tool)
+        searches = turns_for(len(plan.slots), setting.axes.B_tool)
         self.brief = self._brief(searches)
         # A new budget alone makes no search necessary; a slot's new constraint may repeat one.
         again = before is not None and before.slots != plan.slots
@@ -196,7 +197,7 @@ def _earlier(setting: Setting, plan: Plan, draws: Draws) -> Plan | None:
     larger = plan.budget * (100 + draws.between(*_LARGER)) // 100 // WHOLE_UNIT * WHOLE_UNIT
     larger = max(larger, plan.budget + WHOLE_UNIT)
     budget = Plan(plan.slots, larger)
-    searches = -(-len(plan.slots) // setting.axes.B_tool)
+    searches = turns_for(len(plan.slots), setting.axes.B_tool)
     if draws.chance(0.5) or setting.axes.T_max < searches + 2:
         return budget
     for place in draws.shuffled(range(len(plan.slots))):

@@ -23,6 +23,7 @@ from shopsim_env.rlve.envs.base import (
     constraint_need,
     left_out,
     questions_for,
+    turns_for,
 )
 from shopsim_env.rlve.envs.cart_items import LEAST_UNITS, MOST_UNITS, Held, Issue, Item, first_issue
 from shopsim_env.rlve.envs.cart_words import CartWords
@@ -57,7 +58,7 @@ class CartBuilding(Task):
         # is free.
         looked_up = _lookups(setting, items) if questions < 2 else 0
         heard = max(questions, int(self._changed))
-        self.least_charged = (heard == 0) + looked_up + batches(setting, len(items))
+        self.least_charged = (heard == 0) + looked_up + turns_for(len(items), setting.axes.B_tool)
         self._chance = self._forced_chance()
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
@@ -212,15 +213,10 @@ class CartBuilding(Task):
         return Fraction(1, comb(offered, len(self._items)) * orders * variants * units)
 
 
-def batches(setting: Setting, calls: int) -> int:
-    """Turns that it takes to make so many calls."""
-    return -(-calls // setting.axes.B_tool)
-
-
 def _lookups(setting: Setting, items: Sequence[Item]) -> int:
-    return batches(setting, sum(item.variant is not None for item in items))
+    return turns_for(sum(item.variant is not None for item in items), setting.axes.B_tool)
 
 
 def _other_turns(setting: Setting, items: Sequence[Item]) -> int:
     """Turns after the history was read, which shares its turn with a question: variants, and adding them."""
-    return _lookups(setting, items) + batches(setting, len(items))
+    return _lookups(setting, items) + turns_for(len(items), setting.axes.B_tool)

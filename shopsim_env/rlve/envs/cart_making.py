@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from shopsim_env.rlve.draws import Draws
-from shopsim_env.rlve.envs.base import Setting, Task
-from shopsim_env.rlve.envs.cart import CartBuilding, batches
+from shopsim_env.rlve.envs.base import Setting, Task, turns_for
+from shopsim_env.rlve.envs.cart import CartBuilding
 from shopsim_env.rlve.envs.cart_items import LEAST_UNITS, MOST_UNITS, Item
 from shopsim_env.rlve.envs.visits import Visited, Wanted, choose_visits
 from shopsim_env.rlve.overlay import Variant, synthesize
@@ -26,7 +26,7 @@ def make(setting: Setting) -> Task:
     """
     draws, axes, level = setting.draws.fork("goal"), setting.axes, setting.task_axes
     count = level.cart_items
-    while count > 1 and 1 + 2 * batches(setting, count) > axes.T_max:
+    while count > 1 and 1 + 2 * turns_for(count, axes.B_tool) > axes.T_max:
         count -= 1
     wanted = Wanted(count, min(axes.m, _MOST_FACTS), level.cart_visits - level.cart_items, level.slack)
     visited = choose_visits(setting.pools, draws, wanted, setting.overlay.stock)

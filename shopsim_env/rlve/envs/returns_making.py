@@ -11,7 +11,7 @@ from shopsim_env.rlve.choosing.choice import Choice, Limits, choose
 from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
-from shopsim_env.rlve.envs.base import Setting, Task
+from shopsim_env.rlve.envs.base import Setting, Task, turns_for
 from shopsim_env.rlve.envs.order_goods import BACKGROUND_ORDERS, draw_goods, history_length
 from shopsim_env.rlve.envs.returns import GoodsReturn, Plea, Replacement, Terms
 from shopsim_env.rlve.envs.told_orders import (
@@ -96,7 +96,7 @@ def _outcome(setting: Setting, draws: Draws) -> _Outcome:
 
 def _preparing(setting: Setting, *, exchange: bool) -> int:
     """Turns for the check, and the search for a replacement."""
-    return -(-(1 + exchange) // setting.axes.B_tool)
+    return turns_for(1 + exchange, setting.axes.B_tool)
 
 
 def _attempt(setting: Setting, draws: Draws, outcome: _Outcome) -> GoodsReturn | None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from shopsim_env.rlve.choosing.constraint import Constraint, decimal_text
 from shopsim_env.rlve.customer.needs import Need
 from shopsim_env.rlve.draws import Draws
-from shopsim_env.rlve.envs.base import Setting, category_filter, category_words, constraint_need
+from shopsim_env.rlve.envs.base import Setting, category_filter, category_words, constraint_need, turns_for
 from shopsim_env.rlve.envs.visits import said_of
 from shopsim_env.rlve.fact_model import Category, Facts
 from shopsim_env.rlve.overlay import Order, OrderLine, Overlay
@@ -233,13 +233,9 @@ def _turns(
     left = _members(candidates, dated)
     orders = {one.order.id for one in left}
     opened = (reads_lines and len(orders) == 1) or (priced is not None and len(left) > 1)
-    turns = 1 + (_batches(len(orders), tool_budget) if opened else 0)
+    turns = 1 + (turns_for(len(orders), tool_budget) if opened else 0)
     if opened and priced is not None:
         left = _members(candidates, dated & priced)
     if len(left) > 1:
-        turns += _batches(len({line.number for one in left for line in one.lines}), tool_budget)
+        turns += turns_for(len({line.number for one in left for line in one.lines}), tool_budget)
     return turns + (reads_lines and not opened)
-
-
-def _batches(calls: int, tool_budget: int) -> int:
-    return -(-calls // tool_budget)

@@ -12,6 +12,7 @@ from shopsim_env.rlve.tools.faults import ToolFault
 if TYPE_CHECKING:
     from shopsim_env.rlve.overlay.overlay import Overlay
     from shopsim_env.rlve.protocol import Call
+    from shopsim_env.rlve.tools.running import LegalCall
     from shopsim_env.rlve.tools.specs import ALIASES, TOOLS, ToolSpec, functions, schemas, tool_text
 
 __all__ = [
@@ -43,14 +44,15 @@ def run_tool(overlay: "Overlay", call: "Call") -> dict[str, Any]:
     return found
 
 
-def check_call(call: "Call") -> None:
-    """Refuses what `run_tool` would not run; changes nothing.
+def check_call(call: "Call") -> "LegalCall":
+    """A call that may run, read once; refuses what `run_tool` would not run; changes nothing.
 
     Raises:
         ToolFault: As `run_tool`.
         UsageError: As `run_tool`.
     """
-    _module("running").check_call(call)
+    found: LegalCall = _module("running").check_call(call)
+    return found
 
 
 def __getattr__(name: str) -> Any:

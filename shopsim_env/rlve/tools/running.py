@@ -4,7 +4,7 @@ Belongs here: legality (`ToolFault`) and refusals as results. The budget of call
 """
 
 import difflib
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
@@ -28,26 +28,32 @@ def run_tool(overlay: Overlay, call: Call) -> dict[str, Any]:
     Raises:
         ToolFault: No such tool (`unknown_tool`), or arguments against its schema (`bad_arguments`).
     """
-    spec, parsed = _parsed(call)
-    try:
-        return spec.handler(overlay, parsed)
-    except RefusalError as refusal:
-        return refusal.as_result()
+    return check_call(call).run(overlay)
 
 
-def check_call(call: Call) -> None:
+class LegalCall(NamedTuple):
+    """A call that was read: its tool and its arguments."""
+
+    spec: ToolSpec
+    arguments: Arguments
+
+    def run(self, overlay: Overlay) -> dict[str, Any]:
+        """As `run_tool`."""
+        try:
+            return self.spec.handler(overlay, self.arguments)
+        except RefusalError as refusal:
+            return refusal.as_result()
+
+
+def check_call(call: Call) -> LegalCall:
     """Refuses what `run_tool` would not run; changes nothing.
 
     Raises:
         ToolFault: As `run_tool`.
     """
-    _parsed(call)
-
-
-def _parsed(call: Call) -> tuple[ToolSpec, Arguments]:
     spec = _tool(call.name)
     try:
-        return spec, spec.arguments.model_validate(call.args)
+        return LegalCall(spec, spec.arguments.model_validate(call.args))
     except ValidationError as error:
         raise ToolFault(_what_is_wrong(spec, error)) from error
 

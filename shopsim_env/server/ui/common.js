@@ -202,6 +202,20 @@ export async function start(changedToken) {
 
 export const say = (text) => { byId("said").textContent = text; };
 
+export const drawTrouble = (view) => put(byId("trouble"), view.trouble ? refused(view.trouble) : null);
+
+export async function guard(view, work) {
+  // A refusal of the server is shown; anything else is a fault of the page and goes on to the console.
+  view.trouble = null;
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    view.trouble = error;
+  }
+  drawTrouble(view);
+}
+
 export function copyButton(word, text) {
   const button = h("button", { type: "button", on: { click: async () => {
     try {

@@ -1,6 +1,6 @@
 // Agent view: one episode, exactly as an agent gets it.
 
-import { Refusal, block, byId, call, copyButton, fold, foreign, h, hasToken, json, known, onRedraw, option, put, query, refused, say, start, w } from "./common.js";
+import { Refusal, block, byId, call, copyButton, drawTrouble, fold, foreign, guard, h, hasToken, json, known, onRedraw, option, put, query, refused, say, start, w } from "./common.js";
 import { asCall, canonical, readTyped, toolCall } from "./actions.js";
 import { comparison, result } from "./evidence.js";
 
@@ -14,16 +14,7 @@ let recalled = 0;
 
 // --- tasks -----------------------------------------------------------------------------------------------------
 
-async function guarded(work) {
-  view.trouble = null;
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    view.trouble = error;
-  }
-  drawTrouble();
-}
+const guarded = (work) => guard(view, work);
 
 async function loadTasks() {
   view.tasks = await call("GET", `v1/tasks?${query({ split: byId("split").value, persona: byId("persona").value, find: byId("find").value.replace(/\D/g, ""), offset: view.offset, limit: PAGE })}`);
@@ -147,10 +138,6 @@ async function shown() {
 }
 
 // --- drawing -------------------------------------------------------------------------------------------------------
-
-function drawTrouble() {
-  put(byId("trouble"), view.trouble ? refused(view.trouble) : null);
-}
 
 function clickButton(value, text) {
   return h("li", {}, h("button", { type: "button", on: { click: () => act(toolCall("click", value)) } }, text));
@@ -342,7 +329,7 @@ onRedraw(() => {
   drawChoices();
   drawTasks();
   drawHealth();
-  drawTrouble();
+  drawTrouble(view);
   draw();
 });
 listen();

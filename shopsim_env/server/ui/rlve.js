@@ -1,6 +1,6 @@
 // Playground: a person is the agent of a conversation. The goal is asked for after the end, not before.
 
-import { Refusal, byId, call, callText, copyButton, fold, foreign, h, known, onRedraw, option, put, query, refused, save, say, start, visible, w } from "./common.js";
+import { Refusal, byId, call, callText, copyButton, foreign, guard, h, known, onRedraw, option, put, query, refused, save, say, start, visible, w } from "./common.js";
 import { card } from "./evidence.js";
 import { datalists, fields, read } from "./forms.js";
 import { called, mark, record, share } from "./records.js";
@@ -17,16 +17,7 @@ const blank = (tool) => ({ message: "", tool, args: {}, touched: false, calls: [
 const language = () => document.documentElement.lang.slice(0, 2);
 const about = () => view.info[language()];
 
-async function guarded(work) {
-  view.trouble = null;
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    view.trouble = error;
-  }
-  put(byId("trouble"), view.trouble ? refused(view.trouble) : null);
-}
+const guarded = (work) => guard(view, work);
 
 // --- episode ----------------------------------------------------------------------------------------------------
 

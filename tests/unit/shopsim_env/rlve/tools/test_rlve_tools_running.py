@@ -112,6 +112,15 @@ def test_faults_say_what_is_wrong(
     assert not overlay.carted, "nothing happened"
 
 
+def test_a_call_is_read_once_and_run_later(shelf: Shelf) -> None:
+    overlay = episode(shelf)
+    args = {"product_id": shown(overlay, 1)}
+    legal = check_call(Call("catalog.get_product", args))
+    assert legal.run(overlay) == run_tool(overlay, Call("catalog_get_product", args))
+    unknown = check_call(Call("catalog.get_product", {"product_id": "p_guessed"}))
+    assert unknown.run(overlay)["error"]["code"] == "product_not_found"
+
+
 @pytest.mark.parametrize("top_k", [1, 500])
 def test_bounds_of_top_k_are_legal(top_k: int) -> None:
     """Case tool-search-topk-bounds; the other two values are among the faults."""
