@@ -247,7 +247,7 @@ def _split_of(release: Release, splits: Sequence[str]) -> dict[int, str]:
 
 
 def _leaves(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Dotted path and text of every string and number; JSON inside a string is looked into as well."""
+    """Dotted path and text of every string and number; a string that is JSON is read as what it holds."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _leaves(item, f"{field}.{key}" if field else str(key))
@@ -256,9 +256,11 @@ def _leaves(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
             yield from _leaves(item, f"{field}[{place}]")
     elif value is not None and not isinstance(value, bool):
         text = str(value)
-        yield field, text
-        if text[:1] in ("{", "["):
-            yield from _inside(text, field)
+        inside = _json(text) if text[:1] in ("{", "[") else None
+        if inside is None:
+            yield field, text
+        else:
+            yield from _leaves(inside, field)
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -271,10 +273,6 @@ def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _objects(item)
     elif isinstance(value, str) and value[:1] in ("{", "["):
         yield from _objects(_json(value))
-
-
-def _inside(text: str, field: str) -> Iterator[tuple[str, str]]:
-    yield from _leaves(_json(text), field)
 
 
 def _json(text: str) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 from shopsim_env.rlve.difficulty_command import add_difficulty
 from shopsim_env.rlve.environments import ENVIRONMENTS
-from shopsim_env.rlve.play_command import add_play
+from shopsim_env.rlve.play_command import add_oracle, add_play
 from shopsim_env.rlve.schedule_command import add_schedule
 from shopsim_env.rlve.selfcheck_command import add_selfcheck
 
@@ -17,3 +17,4 @@ def register(subparsers: Any) -> None:
     add_schedule(commands, tuple(ENVIRONMENTS))
     add_selfcheck(commands)
     add_play(commands)
+    add_oracle(commands)

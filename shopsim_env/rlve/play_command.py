@@ -1,4 +1,4 @@
-"""`shopsim rlve play`: one RLVE episode at the terminal, from a script, or by the oracle.
+"""`shopsim rlve play` and `rlve oracle`: one RLVE episode at the terminal, from a script, or by the oracle.
 
 Belongs here: reading turns and printing. A line is a turn as JSON, or plain text, which is a message alone.
 What is printed is what an agent sees; goal and score follow after the end. Episodes are imported on use:
@@ -33,13 +33,28 @@ def add_play(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "play", help="play one episode", description=f"Play one RLVE episode; {_HELP}. Ctrl-D leaves."
     )
+    player = parser.add_mutually_exclusive_group()
+    player.add_argument("--script", metavar="FILE", help="read turns from FILE ('-': standard input)")
+    player.add_argument("--oracle", action="store_true", help="as `rlve oracle`")
+    _add_episode(parser)
+
+
+def add_oracle(subparsers: Any) -> None:
+    """Adds the command."""
+    parser = subparsers.add_parser(
+        "oracle",
+        help="watch the agent that solves every episode",
+        description="Let the agent that knows the goal play one RLVE episode.",
+    )
+    parser.set_defaults(oracle=True, script=None)
+    _add_episode(parser)
+
+
+def _add_episode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--environment", choices=tuple(ENVIRONMENTS), default="PD", help="default PD")
     parser.add_argument("--difficulty", type=int, default=0, metavar="D", help="default 0")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the episode (default 0)")
     parser.add_argument("--language", choices=("zh", "en"), default="zh", help="the customer's (default zh)")
-    player = parser.add_mutually_exclusive_group()
-    player.add_argument("--script", metavar="FILE", help="read turns from FILE ('-': standard input)")
-    player.add_argument("--oracle", action="store_true", help="let the agent play that solves every episode")
     parser.add_argument("--trace", metavar="FILE", help="append the episode to FILE (shopsim-rlve-trace-v1)")
     add_release(parser)
     add_common(parser)
@@ -109,8 +124,15 @@ def _played(episode: "TracedEpisode", turns: Turns, *, quiet: bool) -> "Iterator
         if not quiet:
             show(_shown(turn, step))
         yield step
-    if episode.done and not quiet:
-        show([f"goal: {json.dumps(episode.goal(), ensure_ascii=False)}"])
+    if not quiet:
+        show([_ending(episode)])
+
+
+def _ending(episode: "TracedEpisode") -> str:
+    if episode.done:
+        return f"goal: {json.dumps(episode.goal(), ensure_ascii=False)}"
+    left = episode.observation()["turns_left"]
+    return f"left before the end, with {left} turns to go: no score"
 
 
 def _shown(turn: Any, step: "RlveStep") -> Iterator[str]:

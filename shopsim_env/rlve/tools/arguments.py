@@ -198,7 +198,7 @@ def schema(model: type[Arguments], language: str) -> dict[str, Any]:
     """JSON schema of a model, without references, described in one language."""
     whole = model.model_json_schema()
     found: dict[str, Any] = _plain(whole, whole.get("$defs", {}), language)
-    return {name: value for name, value in found.items() if name not in ("$defs", "description")}
+    return {name: value for name, value in found.items() if name != "$defs"}
 
 
 def _plain(node: Any, defined: dict[str, Any], language: str) -> Any:
@@ -209,7 +209,13 @@ def _plain(node: Any, defined: dict[str, Any], language: str) -> Any:
     if "$ref" in node:
         return _plain(defined[node["$ref"].rsplit("/", 1)[1]], defined, language)
     english = node.get(_ENGLISH)
-    kept = {name: _plain(value, defined, language) for name, value in node.items() if _is_kept(name, value)}
+    # The sentence under a model's name is for readers of the code, not for an agent.
+    hidden = {"description"} if "properties" in node else set()
+    kept = {
+        name: _plain(value, defined, language)
+        for name, value in node.items()
+        if name not in hidden and _is_kept(name, value)
+    }
     if english is not None and language == "en":
         kept["description"] = english
     return kept
