@@ -3,7 +3,7 @@
 Reads goals, so it belongs to the pipeline; what it returns names task ids, counts and causes, never a text.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path

@@ -25,7 +25,7 @@ from shopsim_env.evaluation.report import write_html
 from shopsim_env.evaluation.results import RLVE, RunResults, read_run
 from shopsim_env.evaluation.statistics import RESAMPLES
 from shopsim_env.evaluation.strata import PRIVATE, PUBLIC, TaskStrata
-from shopsim_env.evaluation.views import Section, Table, cells
+from shopsim_env.evaluation.views import NOTHING, Section, Table, cells
 from shopsim_env.evaluation.words import LANGUAGES, Words
 from shopsim_env.release import Release, load_release
 from shopsim_env.shop.env import ShopEnv
@@ -176,7 +176,7 @@ def _report(
 ) -> None:
     """Writes the report if there is to be one, and prints."""
     if arguments.html is not None:
-        subtitle = f"{document['schema']} · {document['release'] or words['no_value']}"
+        subtitle = f"{document['schema']} · {words['release']} {(document['release'] or NOTHING)[:12]}"
         _write(Path(arguments.html), write_html(title, subtitle, sections, words))
     if arguments.json:
         show_json(document)

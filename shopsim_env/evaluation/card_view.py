@@ -18,6 +18,7 @@ from shopsim_env.evaluation.views import (
     method_text,
     metric_name,
     named_groups,
+    rules,
     share,
     span,
     stratum_name,
@@ -41,7 +42,7 @@ def card_sections(card: Mapping[str, Any], words: Words) -> list[Section]:
         sections += [_bounds(card, groups, words), _contamination(card, words)]
     if card["behaviour"] is not None:
         sections.append(_behaviour(card, words))
-    return [*sections, Section(words["method"], (method_text(card, words),))]
+    return [*sections, rules(card, words), Section(words["method"], (method_text(card, words),))]
 
 
 def _counts(card: Mapping[str, Any], groups: Iterable[tuple[str, Any]], words: Words) -> Section:

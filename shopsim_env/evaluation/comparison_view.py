@@ -16,6 +16,7 @@ from shopsim_env.evaluation.views import (
     metric_name,
     named_groups,
     p_value,
+    rules,
     share,
     signed,
     span,
@@ -34,7 +35,7 @@ def comparison_sections(comparison: Mapping[str, Any], words: Words) -> list[Sec
         if group.get("strata"):
             sections.append(_stratum_differences(name, group, comparison["strata_source"], words))
     notes = (method_text(comparison, words), words["test_text"])
-    return [*sections, about(comparison, words), Section(words["method"], notes)]
+    return [*sections, about(comparison, words), rules(comparison, words), Section(words["method"], notes)]
 
 
 def _runs(comparison: Mapping[str, Any], words: Words) -> Section:

@@ -74,9 +74,9 @@ def _section(number: int, section: Section) -> Element:
     for chart, table in section.charts:
         figure = SubElement(_scroll(element, chart.label), "figure")
         figure.append(draw(chart))
-        _table(element, table)
+        _table(element, table, named=table.caption != section.title)
     for table in section.tables:
-        _table(element, table)
+        _table(element, table, named=table.caption != section.title)
     return element
 
 
@@ -86,9 +86,10 @@ def _scroll(parent: Element, label: str) -> Element:
     return SubElement(parent, "div", part)
 
 
-def _table(parent: Element, table: Table) -> None:
+def _table(parent: Element, table: Table, *, named: bool) -> None:
     element = SubElement(_scroll(parent, table.caption), "table")
-    SubElement(element, "caption").text = table.caption
+    # A table under its own heading needs no second one to look at; readers of the screen still name it.
+    SubElement(element, "caption", {} if named else {"class": "spoken"}).text = table.caption
     head = SubElement(SubElement(element, "thead"), "tr")
     for text in table.head:
         SubElement(head, "th", {"scope": "col"}).text = text

@@ -130,11 +130,19 @@ def about(document: Mapping[str, Any], words: Words) -> Section:
     facts.append(("splits", ", ".join(document["splits"])))
     facts += [(name, value) for name, value in document.get("plan", {}).items() if name != "planned"]
     rows = [(words[name], told(value or None, words)) for name, value in facts]
-    for name in ("versions", "environment"):
-        rows += [(f"{words[name]}: {key}", told(value, words)) for key, value in document[name].items()]
     return Section(
         words["about"], tables=(Table(words["about"], (words["item"], words["value"]), tuple(rows)),)
     )
+
+
+def rules(document: Mapping[str, Any], words: Words) -> Section:
+    """Versions and environment, under which alone figures are comparable."""
+    head = (words["item"], words["value"])
+    tables = tuple(
+        Table(words[name], head, tuple((key, told(value, words)) for key, value in document[name].items()))
+        for name in ("versions", "environment")
+    )
+    return Section(words["rules"], tables=tables)
 
 
 def method_text(document: Mapping[str, Any], words: Words) -> str:

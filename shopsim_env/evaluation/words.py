@@ -14,6 +14,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "value": ("Value", "值"),
     "release": ("Release", "数据版本"),
     "dataset": ("Data set", "数据集"),
+    "rules": ("Versions and environment", "版本与环境"),
     "versions": ("Versions", "组件版本"),
     "environment": ("Environment", "环境参数"),
     "model": ("Model", "模型"),
