@@ -219,5 +219,12 @@ def _check_targets(targets: Sequence[str | Path | None], force: bool) -> None:
 def _write(path: Path, text: str) -> None:
     """Writes a file whole or not at all."""
     building = path.with_name(f".{path.name}.{os.getpid()}.building")
-    building.write_text(text, encoding="utf-8", newline="\n")
-    building.replace(path)
+    try:
+        building.write_text(text, encoding="utf-8", newline="\n")
+        building.replace(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: expected a file that can be written, found {error.strerror}", code="output_unusable"
+        ) from error
+    finally:
+        building.unlink(missing_ok=True)

@@ -30,6 +30,10 @@ def card_sections(card: Mapping[str, Any], words: Words) -> list[Section]:
     """The sections of a card."""
     groups = named_groups(card, words)
     sections = [about(card, words), _counts(card, groups, words)]
+    if card["overall"] is not None:
+        # RLVE has many groups: the whole in full, the groups as rows of one section.
+        groups, many = groups[:1], groups[1:]
+        sections.append(_groups(many, words))
     sections += [_metrics(f"{words['metrics']}: {name}", group["metrics"], words) for name, group in groups]
     sections += [_passes(name, group["passes"], words) for name, group in groups]
     sections += [
@@ -60,6 +64,27 @@ def _counts(card: Mapping[str, Any], groups: Iterable[tuple[str, Any]], words: W
         tables.append(Table(words["errors"], (words["kind"], words["count"]), errors))
     notes = (words["counts_note"],) if card["plan"]["planned"] else (words["counts_note"], words["no_plan"])
     return Section(words["counts"], notes, tables=tuple(tables))
+
+
+def _groups(groups: Sequence[tuple[str, Any]], words: Words) -> Section:
+    """Success and total of every environment and difficulty."""
+    title = words["groups"]
+    names = ("group", "scored", "requested", "success", "wilson", "total", "bootstrap")
+    head = (*(words[name] for name in names), f"{words['total']}: {words['worst_case']}")
+    rows = []
+    for name, group in groups:
+        success, total = group["metrics"]["success"], group["metrics"]["total"]
+        sizes = (str(group["counts"][state]) for state in ("scored", "requested"))
+        figures = (
+            share(success["mean"]),
+            span(success["wilson"]),
+            share(total["mean"]),
+            span(total["bootstrap"]),
+        )
+        rows.append((name, *sizes, *figures, share(total["worst_case"])))
+    marks = tuple(_mark(name, group["metrics"]["success"]) for name, group in groups)
+    table = Table(title, head, tuple(rows))
+    return Section(title, (words["metrics_legend"],), ((IntervalChart(title, marks), table),))
 
 
 def _metrics(title: str, metrics: Mapping[str, Any], words: Words) -> Section:

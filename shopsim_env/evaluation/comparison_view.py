@@ -9,6 +9,7 @@ from typing import Any
 from shopsim_env.evaluation.views import (
     IntervalChart,
     Mark,
+    Row,
     Section,
     Table,
     about,
@@ -30,6 +31,9 @@ def comparison_sections(comparison: Mapping[str, Any], words: Words) -> list[Sec
     """The sections of a comparison."""
     groups = named_groups(comparison, words)
     sections = [_runs(comparison, words)]
+    if comparison["overall"] is not None:
+        groups, many = groups[:1], groups[1:]
+        sections.append(_group_differences(many, words))
     for name, group in groups:
         sections.append(_differences(name, group, words))
         if group.get("strata"):
@@ -106,20 +110,34 @@ def _around_zero(title: str, marks: Sequence[Mark]) -> IntervalChart:
     return IntervalChart(title, tuple(marks), -reach, reach)
 
 
+def _group_differences(groups: Sequence[tuple[str, Any]], words: Words) -> Section:
+    """Success of every environment and difficulty of RLVE, which are many, in one section."""
+    title = words["groups"]
+    columns = ("group", "pairs", "first", "second", "difference", "bootstrap", "p")
+    rows = tuple((name, *_success_figures(group, "success")) for name, group in groups)
+    marks = [_gap(name, group["metrics"]["success"]) for name, group in groups]
+    table = Table(title, tuple(words[column] for column in columns), rows)
+    return Section(title, (words["differences_legend"],), ((_around_zero(title, marks), table),))
+
+
+def _success_figures(row: Mapping[str, Any], metric: str) -> Row:
+    """Pairs, both means, their difference with its interval, McNemar's p."""
+    found = row["metrics"][metric]
+    return (
+        str(row["pairs"]),
+        share(found["first"]),
+        share(found["second"]),
+        signed(found["difference"]),
+        span(found["bootstrap"], signed),
+        p_value(row["success"]["p"]),
+    )
+
+
 def _stratum_differences(name: str, group: Mapping[str, Any], source: str, words: Words) -> Section:
     title = f"{words['strata']}: {name}"
     columns = ("dimension", "stratum", "pairs", "first", "second", "difference", "bootstrap", "p")
     rows = tuple(
-        (
-            words[row["dimension"]],
-            words.name(row["stratum"]),
-            str(row["pairs"]),
-            share(row["metrics"]["r_success"]["first"]),
-            share(row["metrics"]["r_success"]["second"]),
-            signed(row["metrics"]["r_success"]["difference"]),
-            span(row["metrics"]["r_success"]["bootstrap"], signed),
-            p_value(row["success"]["p"]),
-        )
+        (words[row["dimension"]], words.name(row["stratum"]), *_success_figures(row, "r_success"))
         for row in group["strata"]
     )
     marks = [_gap(stratum_name(row, words), row["metrics"]["r_success"]) for row in group["strata"]]

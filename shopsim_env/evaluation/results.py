@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from shopsim_env.canonical import compact_json
-from shopsim_env.errors import RunError, TraceError, UsageError
+from shopsim_env.errors import RunError, UsageError
 from shopsim_env.evaluation.settings import UNKNOWN, Settings, agreed, cleaned, settings_of, short
 from shopsim_env.replay import RLVE_TRACE_SCHEMA
 from shopsim_env.runs.folder import TRACES
@@ -107,9 +107,15 @@ def read_run(path: str | Path) -> RunResults:
     Raises:
         UsageError: neither is there (code `run_missing`), it has no episode and no plan (`empty_run`), or
             episodes of it were played under different rules (`mixed_run`).
-        RunError: the manifest is no JSON object.
+        RunError: the manifest is no JSON object, or a file cannot be read.
     """
-    place = Path(path)
+    try:
+        return _read(Path(path))
+    except OSError as error:
+        raise RunError(f"{path}: expected a run that can be read, found {error.strerror}") from error
+
+
+def _read(place: Path) -> RunResults:
     file = place / TRACES if place.is_dir() else place
     manifest = _manifest(place / "manifest.json") if place.is_dir() else {}
     if not file.is_file() and not manifest:
@@ -141,19 +147,18 @@ def _episodes(file: Path) -> tuple[list[_Episode], Reading]:
     found: dict[str, _Episode] = {}
     lines = unreadable = 0
     reader = TraceReader(file)
-    try:
-        for _, line in reader:
-            if not line.strip():
-                continue
-            lines += 1
-            try:
-                episode_id, episode = _episode(load_line(line), lines, len(line))
-            except RunError:
-                unreadable += 1
-                continue
-            found[episode_id] = episode
-    except TraceError:
+    if not file.is_file():
         return [], Reading()  # a run that has only been planned
+    for _, line in reader:
+        if not line.strip():
+            continue
+        lines += 1
+        try:
+            episode_id, episode = _episode(load_line(line), lines, len(line))
+        except RunError:
+            unreadable += 1
+            continue
+        found[episode_id] = episode
     replaced = lines - unreadable - len(found)
     return _numbered(found.values()), Reading(lines, unreadable, replaced, 0, reader.torn)
 
@@ -164,7 +169,7 @@ def _episode(record: dict[str, Any], line_number: int, length: int) -> tuple[str
     row = row_of(record, line_number, 0, length)
     noted = record.get("schema") == EPISODE_SCHEMA
     about = table(record.get("provenance")) if noted else record
-    environment = table(table(record.get("reset")).get("environment")) if noted else record.get("environment")
+    environment = (table(record.get("reset")) if noted else record).get("environment")
     settings = settings_of({**about, "environment": environment})
     split = _short(text(table(record.get("job")).get("split")))
     return row.episode_id, _Episode(_of_shop(row, record, settings), settings, row, split)

@@ -55,7 +55,7 @@ def settings_of(about: Mapping[str, Any]) -> Settings:
     """Settings of a plan, or of the provenance and environment of an episode."""
     told = about.get("environment")
     environment = table(described(table(told)))
-    known = isinstance(told, dict) and bool(told)
+    known = isinstance(told, dict)
     scenario = tuple(
         str(environment.pop(name, default)) if known else UNKNOWN for name, default in SCENARIO.items()
     )

@@ -1,14 +1,14 @@
 """The formulas: pass@k, pass^k, McNemar's exact test, bootstrap intervals over tasks.
 
 Belongs here: arithmetic on numbers, without episodes or words. Counts are exact (integers and fractions);
-draws come from `random.Random(seed).random()` alone, whose sequence Python promises for every version, so an
-interval is the same on every machine. Wilson intervals are in `shopsim_env.intervals`.
+draws come from `random.Random(seed).random()` alone, whose sequence Python promises for every version, and
+sums are rounded once (`fsum`), so an interval is the same everywhere. Wilson's is in `shopsim_env.intervals`.
 """
 
 import random
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb
+from math import comb, fsum
 from typing import Final, NamedTuple
 
 from shopsim_env.errors import UsageError
@@ -126,7 +126,7 @@ def bootstrap(
         for (totals, counts), found in zip(sums, means, strict=True):
             count = sum(map(counts.__getitem__, picks))
             if count:
-                found.append(sum(map(totals.__getitem__, picks)) / count)
+                found.append(fsum(map(totals.__getitem__, picks)) / count)
     return [
         _percentiles(found) if sum(one.count > 0 for one in column) > 1 else None
         for column, found in zip(columns, means, strict=True)

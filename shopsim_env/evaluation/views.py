@@ -115,7 +115,8 @@ def told(value: Any, words: Words) -> str:
 
 def metric_name(name: str, words: Words) -> str:
     """A metric in words and by its name in the data."""
-    return f"{words[name]} ({name})"
+    word = words[name]
+    return word if word == name else f"{word} ({name})"
 
 
 def stratum_name(row: Mapping[str, Any], words: Words) -> str:

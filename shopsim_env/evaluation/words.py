@@ -24,6 +24,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "created_at": ("Created", "创建时间"),
     "counts": ("Episodes", "轨迹数量"),
     "group": ("Group", "分组"),
+    "groups": ("Success by environment and difficulty", "按环境与难度的成功率"),
     "overall": ("all", "全部"),
     "requested": ("requested", "计划"),
     "scored": ("scored", "已评分"),

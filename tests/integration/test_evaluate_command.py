@@ -119,15 +119,18 @@ def test_files_are_not_replaced_unasked(
     assert (tmp_path / "card.json").read_text() == "kept"
     assert run("--card", tmp_path / "card.md", "--force")[0] == 0
     assert json.loads((tmp_path / "card.json").read_text())["schema"] == "shopsim-card-v1"
+    before = sorted(tmp_path.iterdir())
     for words, said in (
         (("--card", tmp_path / "card.txt"), "ends in .md"),
         (("--html", tmp_path / "none" / "a.html"), "output_unusable"),
         (("--card", tmp_path / "a.md", "--html", tmp_path / "a.json"), "found one twice"),
+        (("--html", tmp_path / ("x" * 250)), "output_unusable"),
         (("--k", "0"), "--k"),
         (("--resamples", "10"), "resamples"),
     ):
         code, _, err = run(*words)
         assert (code, said in err) == (2, True), err
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_run_of_another_release_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -167,6 +167,8 @@ def test_runs_that_are_not_there(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as caught:
             read_run(path)
         assert caught.value.code == code
+    with pytest.raises(RunError, match="can be read"):
+        read_run("x" * 300)
     mixed = write_lines(tmp_path / "b.jsonl", [outcome(1, 0, 1.0), rlve("PD", 1, 1, 1.0)])
     with pytest.raises(UsageError, match="found both"):
         read_run(mixed)
