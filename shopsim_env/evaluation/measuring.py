@@ -77,13 +77,13 @@ def clusters(results: Sequence[Result], name: str) -> list[Cluster]:
 def _metric(
     results: Sequence[Result], name: str, column: Sequence[Cluster], interval: Interval | None
 ) -> dict[str, Any]:
-    episodes = sum(one.count for one in column)
-    tasks = sum(one.count > 0 for one in column)
+    episodes = sum(one.episodes for one in column)
+    tasks = sum(one.episodes > 0 for one in column)
     total = math.fsum(one.total for one in column)
     middle = total / episodes if episodes else None
     absent = len(results) - episodes
     worst = (total + absent * LOWEST.get(name, 0.0)) / len(results) if results else None
-    figures = {
+    figures: dict[str, Any] = {
         "mean": middle,
         "episodes": episodes,
         "tasks": tasks,

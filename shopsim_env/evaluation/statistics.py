@@ -28,7 +28,7 @@ class Cluster(NamedTuple):
     """What the episodes of one task add to a mean: the sum of their values, and how many they are."""
 
     total: float
-    count: int
+    episodes: int
 
 
 class Turned(NamedTuple):
@@ -102,7 +102,7 @@ def bootstrap(
 
     Args:
         columns: For each mean, one cluster per task; the same tasks in the same order in every column. A
-            task without a value in a column has the count 0 there.
+            task without a value in a column has 0 episodes there.
         seed: Of the draws. All columns share them.
         resamples: How many times as many tasks are drawn as there are.
 
@@ -118,7 +118,7 @@ def bootstrap(
     tasks = len(columns[0]) if columns else 0
     if any(len(column) != tasks for column in columns):
         raise UsageError("expected the same tasks in every column", code="bad_columns")
-    sums = [([one.total for one in column], [one.count for one in column]) for column in columns]
+    sums = [([one.total for one in column], [one.episodes for one in column]) for column in columns]
     means: list[list[float]] = [[] for _ in columns]
     draw = random.Random(seed).random  # noqa: S311
     for _ in range(resamples if tasks > 1 else 0):
@@ -128,7 +128,7 @@ def bootstrap(
             if count:
                 found.append(fsum(map(totals.__getitem__, picks)) / count)
     return [
-        _percentiles(found) if sum(one.count > 0 for one in column) > 1 else None
+        _percentiles(found) if sum(one.episodes > 0 for one in column) > 1 else None
         for column, found in zip(columns, means, strict=True)
     ]
 
