@@ -159,8 +159,8 @@ def _episodes(file: Path) -> tuple[list[_Episode], Reading]:
             unreadable += 1
             continue
         found[episode_id] = episode
-    replaced = lines - unreadable - len(found)
-    return _numbered(found.values()), Reading(lines, unreadable, replaced, 0, reader.torn)
+    episodes = _numbered(found.values())
+    return episodes, Reading(lines, unreadable, lines - unreadable - len(episodes), 0, reader.torn)
 
 
 def _episode(record: dict[str, Any], line_number: int, length: int) -> tuple[str, _Episode]:
@@ -246,10 +246,13 @@ def _of_rlve(record: dict[str, Any]) -> _Episode:
 
 
 def _numbered(episodes: Iterable[_Episode]) -> list[_Episode]:
-    """Episodes without a sample id get those of their task that are free, in the order of the file."""
+    """Episodes without a sample id get those of their task that are free, in the order of the file.
+
+    Of two with the same one the last counts, whatever their episode ids.
+    """
     listed = list(episodes)
     taken = {(one.result.task, one.result.group, one.result.sample) for one in listed}
-    numbered = []
+    numbered: dict[tuple[str, Group, int], _Episode] = {}
     following: Counter[tuple[str, Group]] = Counter()
     for one in listed:
         result = one.result
@@ -258,8 +261,8 @@ def _numbered(episodes: Iterable[_Episode]) -> list[_Episode]:
             following[result.task, result.group] += 1
             if (result.task, result.group, place) not in taken:
                 result = result._replace(sample=place)
-        numbered.append(one._replace(result=result))
-    return numbered
+        numbered[result.task, result.group, result.sample] = one._replace(result=result)
+    return list(numbered.values())
 
 
 def _run(

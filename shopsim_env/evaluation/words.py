@@ -125,8 +125,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "此结果卡没有运行下限智能体。",
     ),
     "ceilings_note": (
-        "Ceilings: W1 is the share of tasks that a known list of actions wins under default settings, over the "
-        "whole split.",
+        "Ceilings: W1 is the share of tasks that a known list of actions wins under default settings, "
+        "over the whole split.",
         "上限：W1 是整个切分中，默认设置下存在已知成功动作序列的任务占比。",
     ),
     "agent": ("agent", "智能体"),

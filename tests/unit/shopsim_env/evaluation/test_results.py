@@ -83,6 +83,13 @@ def test_the_last_line_of_an_episode_counts_and_torn_lines_do_not(tmp_path: Path
     assert not run.planned
 
 
+def test_two_lines_of_one_sample_are_one_episode_whatever_their_ids(tmp_path: Path) -> None:
+    records = [outcome(1, 0, 0.0), {**outcome(1, 0, 1.0), "episode_id": "again"}]
+    run = read_run(write_lines(tmp_path / "a.jsonl", records))
+    assert [one.values["r_strict"] for one in run.results] == [1.0]
+    assert run.reading.replaced == 1
+
+
 def test_episodes_without_samples_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     records = [altered(outcome(1, 0, 1.0), "job.sample_id", None) for _ in range(3)]
     for number, record in enumerate(records):
