@@ -6,7 +6,6 @@ its place and has no values, so it is counted and never becomes a zero.
 """
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +30,7 @@ from shopsim_env.runs.rows import (
     table,
     text,
 )
+from shopsim_env.runs.select import sample_ids
 from shopsim_env.trace import TraceReader
 
 SHOP, RLVE = "shop", "rlve"
@@ -93,9 +93,10 @@ class RunResults:
 
 
 class _Episode(NamedTuple):
-    """One line: its result, its settings and, of the Shop, its row and split."""
+    """One line: its result, the sample id that it names, settings and, of the Shop, row and split."""
 
     result: Result
+    sample: int | None
     settings: Settings
     row: Row | None
     split: str
@@ -172,7 +173,7 @@ def _episode(record: dict[str, Any], line_number: int, length: int) -> tuple[str
     environment = (table(record.get("reset")) if noted else record).get("environment")
     settings = settings_of({**about, "environment": environment})
     split = _short(text(table(record.get("job")).get("split")))
-    return row.episode_id, _Episode(_of_shop(row, record, settings), settings, row, split)
+    return row.episode_id, _Episode(_of_shop(row, record, settings), row.sample_id, settings, row, split)
 
 
 def _of_shop(row: Row, record: dict[str, Any], settings: Settings) -> Result:
@@ -183,7 +184,7 @@ def _of_shop(row: Row, record: dict[str, Any], settings: Settings) -> Result:
         state, error = _judged(values, last, "r_success")
     return Result(
         task=str(row.task_id),
-        sample=-1 if row.sample_id is None else row.sample_id,
+        sample=row.sample_id or 0,
         group=settings.scenario,
         state=state,
         values=values if state == SCORED else {},
@@ -229,7 +230,7 @@ def _of_rlve(record: dict[str, Any]) -> _Episode:
     state, error = _judged(values, {}, "success") if ended else (UNFINISHED, "")
     result = Result(
         task=sys.intern(cleaned(compact_json(key))),
-        sample=-1,
+        sample=0,
         group=(_short(env_id), str(difficulty)),
         state=state,
         values=values if state == SCORED else {},
@@ -242,7 +243,7 @@ def _of_rlve(record: dict[str, Any]) -> _Episode:
         "versions": {"rlve_suite": record.get("suite")},
         "environment": {"language": key.get("language"), "strict": record.get("strict")},
     }
-    return _Episode(result, settings_of(about), None, "")
+    return _Episode(result, None, settings_of(about), None, "")
 
 
 def _numbered(episodes: Iterable[_Episode]) -> list[_Episode]:
@@ -251,18 +252,12 @@ def _numbered(episodes: Iterable[_Episode]) -> list[_Episode]:
     Of two with the same one the last counts, whatever their episode ids.
     """
     listed = list(episodes)
-    taken = {(one.result.task, one.result.group, one.result.sample) for one in listed}
-    numbered: dict[tuple[str, Group, int], _Episode] = {}
-    following: Counter[tuple[str, Group]] = Counter()
-    for one in listed:
-        result = one.result
-        while result.sample < 0:
-            place = following[result.task, result.group]
-            following[result.task, result.group] += 1
-            if (result.task, result.group, place) not in taken:
-                result = result._replace(sample=place)
-        numbered[result.task, result.group, result.sample] = one._replace(result=result)
-    return list(numbered.values())
+    samples = sample_ids(((one.result.task, one.result.group), one.sample) for one in listed)
+    numbered = [
+        one._replace(result=one.result._replace(sample=sample))
+        for one, sample in zip(listed, samples, strict=True)
+    ]
+    return list({(one.result.task, one.result.group, one.result.sample): one for one in numbered}.values())
 
 
 def _run(
