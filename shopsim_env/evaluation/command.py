@@ -156,24 +156,36 @@ def _check_targets(targets: Sequence[str | Path | None], force: bool) -> None:
     if len({path.absolute() for path in paths}) != len(paths):
         raise UsageError("expected a file of its own for the card, its JSON and the report, found one twice")
     for path in paths:
-        if not path.absolute().parent.is_dir():
-            raise UsageError(f"{path}: expected a folder to write into, found none", code="output_unusable")
-        if path.is_dir() or (path.exists() and not force):
-            raise UsageError(
-                f"{path}: exists; nothing was changed. Give another name, or --force to replace a file.",
-                code="would_overwrite",
-            )
+        _check_target(path, force)
+
+
+def _check_target(path: Path, force: bool) -> None:
+    try:
+        inside, folder, exists = path.absolute().parent.is_dir(), path.is_dir(), path.exists()
+    except OSError as error:
+        raise _unusable(path, error) from error
+    if not inside:
+        raise UsageError(f"{path}: expected a folder to write into, found none", code="output_unusable")
+    if folder or (exists and not force):
+        raise UsageError(
+            f"{path}: exists; nothing was changed. Give another name, or --force to replace a file.",
+            code="would_overwrite",
+        )
+
+
+def _unusable(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"{path}: expected a file that can be written, found {error.strerror}", code="output_unusable"
+    )
 
 
 def _write(path: Path, text: str) -> None:
     """Writes a file whole or not at all."""
-    building = path.with_name(f".{path.name}.{os.getpid()}.building")
+    building = path.with_name(f".{os.getpid()}.building")  # short: the name of `path` may be long
     try:
         building.write_text(text, encoding="utf-8", newline="\n")
         building.replace(path)
     except OSError as error:
-        raise UsageError(
-            f"{path}: expected a file that can be written, found {error.strerror}", code="output_unusable"
-        ) from error
+        raise _unusable(path, error) from error
     finally:
         building.unlink(missing_ok=True)

@@ -124,7 +124,7 @@ def test_files_are_not_replaced_unasked(
         (("--card", tmp_path / "card.txt"), "ends in .md"),
         (("--html", tmp_path / "none" / "a.html"), "output_unusable"),
         (("--card", tmp_path / "a.md", "--html", tmp_path / "a.json"), "found one twice"),
-        (("--html", tmp_path / ("x" * 250)), "output_unusable"),
+        (("--html", tmp_path / ("x" * 300)), "output_unusable"),
         (("--k", "0"), "--k"),
         (("--resamples", "10"), "resamples"),
     ):
