@@ -44,20 +44,7 @@ def make_card(
         for group, results in by_group(run.results).items()
     ]
     return {
-        "schema": CARD_SCHEMA,
-        "kind": run.kind,
-        "release": run.settings.release,
-        "dataset": release.manifest["dataset"] if release else None,
-        "versions": dict(run.settings.versions),
-        "environment": dict(run.settings.environment),
-        "model": run.settings.model,
-        "prompt": run.settings.prompt,
-        "splits": list(run.splits),
-        "plan": {
-            "planned": run.planned,
-            "fingerprint": run.fingerprint,
-            "created_at": run.created_at,
-        },
+        **_played(run, release),
         "counts": counts(run.results),
         "reading": asdict(run.reading),
         "errors": _tally(result.error for result in run.results),
@@ -71,6 +58,26 @@ def make_card(
         "method": {
             "confidence": 0.95,
             "bootstrap": {"unit": "task", "resamples": draws.resamples, "seed": draws.seed},
+        },
+    }
+
+
+def _played(run: RunResults, release: Release | None) -> dict[str, Any]:
+    """What the run was: release, versions, environment, model, prompt, splits, plan."""
+    return {
+        "schema": CARD_SCHEMA,
+        "kind": run.kind,
+        "release": run.settings.release,
+        "dataset": release.manifest["dataset"] if release else None,
+        "versions": dict(run.settings.versions),
+        "environment": dict(run.settings.environment),
+        "model": run.settings.model,
+        "prompt": run.settings.prompt,
+        "splits": list(run.splits),
+        "plan": {
+            "planned": run.planned,
+            "fingerprint": run.fingerprint,
+            "created_at": run.created_at,
         },
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import builds
 import pytest
-from evaluated_runs import altered, broken, outcome, write_lines
+from evaluated_runs import ENVIRONMENT, altered, broken, outcome, plan, write_lines
 from rlve_world import played
 from run_folders import episode, stubborn, write_run
 
@@ -81,6 +81,31 @@ def test_figures_are_those_of_the_episodes(
     assert re.search(r"success \(r_success\) +0\.000 +0\.000 … 0\.658", out)  # none of 2 tasks
     assert "transport" not in out
     assert re.search(r"timeout +1", out)
+
+
+def test_bounds_are_those_of_the_split_that_was_played(
+    release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = release.splits["project/test"]
+    odd = {**ENVIRONMENT, "gravity": 1}
+    records = [outcome(task, 0, 1.0, release=release.id, environment=odd) for task in tasks]
+    about = plan(((task, 0) for task in tasks), release=release.id, environment=odd)
+    run = write_run(tmp_path / "run", records, plan=about)
+    code, out, _ = shopsim(capsys, "evaluate", run, "--json")
+    card = json.loads(out)
+    assert (code, card["splits"]) == (0, ["project/test"])
+    # The sample's own metrics.json.
+    sizes = {"tasks": 14, "W1": 14, "W2": 14, "W3": 10, "all_grades": 10}
+    assert card["ceilings"] == [{"split": "project/test", "task_mode": "standard", **sizes}]
+    nothing = dict.fromkeys(
+        ("asin", "instruction", "instruction_simple", "persona_fingerprint", "user_id"), 0
+    )
+    assert card["contamination"] == [
+        {"splits": pair, **nothing} for pair in ("project/test, project/train", "project/test, project/val")
+    ]
+    assert "project/test, project/train  0" in shopsim(capsys, "evaluate", run)[1]
+    code, _, err = shopsim(capsys, "evaluate", run, "--floors")
+    assert (code, "['gravity']" in err) == (2, True)
 
 
 def test_card_and_report_have_the_same_bytes_again(

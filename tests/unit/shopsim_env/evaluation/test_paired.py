@@ -129,6 +129,15 @@ def test_every_difference_is_named(tmp_path: Path) -> None:
         compare_runs(first, traces)
 
 
+def test_a_sample_that_one_run_never_played_is_a_failure_of_it_in_the_worst_case(tmp_path: Path) -> None:
+    first = write_lines(tmp_path / "a.jsonl", [rlve("PD", 3, 1, 0.5), rlve("PD", 3, 1, 0.5)])
+    second = write_lines(tmp_path / "b.jsonl", [rlve("PD", 3, 1, 0.5)])
+    [group] = compare_runs(read_run(first), read_run(second))["groups"]
+    assert (group["pairs"], group["unpaired"]["only_first"]) == (1, 1)
+    # Nothing between the pair, and -1 - 0.5 for the sample that B lacks.
+    assert group["metrics"]["total"]["missing_as_failures"] == -0.75
+
+
 def test_rlve_is_paired_by_its_key(tmp_path: Path) -> None:
     first = write_lines(tmp_path / "a.jsonl", [rlve("PD", 3, seed, 0.5) for seed in (1, 2)])
     second = write_lines(tmp_path / "b.jsonl", [rlve("PD", 3, 2, 1.0), rlve("PD", 3, 1, None)])
