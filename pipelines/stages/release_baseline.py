@@ -3,8 +3,7 @@
 Reads goals, so it belongs to the pipeline; what it returns names task ids, counts and causes, never a text.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from pipelines.stages.search_metrics import (
     rank_golds,
     summarise,
 )
+from shopsim_env.catalog.domain import domains_of
 from shopsim_env.errors import TaskError, UsageError
 from shopsim_env.private import Goal
 from shopsim_env.release import Release, load_release
@@ -28,7 +28,6 @@ from shopsim_env.search.schema import BM25_COLUMN_WEIGHTS, V2_COLUMN_WEIGHTS
 from shopsim_env.sqlite import open_readonly
 from shopsim_env.versions import TOP_K
 
-NO_DOMAIN: Final = "(none)"
 WEIGHTS: Final = {"v3": BM25_COLUMN_WEIGHTS, "v2": V2_COLUMN_WEIGHTS}
 OUTRANKED: Final = "outranked"
 NO_SHARED_WORD: Final = "no_shared_word"
@@ -98,20 +97,13 @@ def _query(goal: Goal) -> TaskQuery:
     return goal.task_id, goal.product.asin, goal.instruction_simple or None, goal.instruction
 
 
-def _domains(root: Path, goals: Iterable[Goal]) -> dict[str, list[int]]:
-    """Task ids by domain of the gold product: its own, else the first level of its category."""
+def _domains(root: Path, goals: Sequence[Goal]) -> dict[str, list[int]]:
+    """Task ids by domain of the gold product."""
+    domains = domains_of(root / CATALOG, (goal.product.asin for goal in goals))
     found: dict[str, list[int]] = {}
-    with closing(open_readonly(root / CATALOG)) as connection:
-        for goal in goals:
-            row = connection.execute("SELECT body FROM product WHERE asin = ?", (goal.product.asin,))
-            found.setdefault(_domain(json.loads(row.fetchone()[0])), []).append(goal.task_id)
+    for goal in goals:
+        found.setdefault(domains[goal.product.asin], []).append(goal.task_id)
     return dict(sorted(found.items()))
-
-
-def _domain(record: Mapping[str, Any]) -> str:
-    own = record.get("domain_en_short") or record.get("domain_zh")
-    level = str(record.get("category") or "").replace("›", ">").split(">")[0].strip()
-    return str(own) if own else level or NO_DOMAIN
 
 
 def _failed(release: Release, outcomes: Outcomes, queries: Iterable[TaskQuery]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             "limit": arguments.limit,
         }
     if arguments.json:
-        show_json({**head, "floors": [_row(floor) for floor in floors]})
+        show_json({**head, "floors": [floor_row(floor) for floor in floors]})
     else:
         show(_table(head, floors))
     return 0
@@ -182,7 +182,8 @@ def _drawn(ids: tuple[int, ...], limit: int | None, seed: str) -> tuple[int, ...
     return tuple(sorted(random.Random(seed).sample(ids, limit)))  # noqa: S311
 
 
-def _row(floor: Floor) -> dict[str, Any]:
+def floor_row(floor: Floor) -> dict[str, Any]:
+    """JSON form."""
     return {name: getattr(floor, name) for name in Floor.__slots__}
 
 

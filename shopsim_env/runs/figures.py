@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from shopsim_env.runs.rows import COMPLETED, COMPONENTS, FAILED, TOKENS, Row
-from shopsim_env.runs.select import succeeded
+from shopsim_env.runs.select import sample_ids, succeeded
 
 _BINS: Final = 10
 _Z: Final = 1.959963984540054  # two-sided 95 %
@@ -146,10 +146,9 @@ def _by_task(rows: Sequence[Row]) -> dict[int, list[Row]]:
 
 
 def _pairs(first: list[Row], second: list[Row]) -> Iterable[tuple[Row, Row]]:
-    if all(row.sample_id is not None for row in (*first, *second)):
-        others = {row.sample_id: row for row in second}
-        return [(row, others[row.sample_id]) for row in first if row.sample_id in others]
-    return list(zip(first, second, strict=False))
+    ours, theirs = (sample_ids((row.task_id, row.sample_id) for row in rows) for rows in (first, second))
+    others = dict(zip(theirs, second, strict=True))
+    return [(row, others[sample]) for sample, row in zip(ours, first, strict=True) if sample in others]
 
 
 def _rewards(pairs: Iterable[tuple[int, Row, Row]]) -> list[tuple[int, float, float]]:

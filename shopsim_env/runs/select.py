@@ -3,7 +3,8 @@
 Belongs here: the choice among rows. Paging is a slice of the answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -54,6 +55,25 @@ def succeeded(row: Row) -> bool | None:
     if row.components is None or row.components[_SUCCESS] is None:
         return None
     return row.components[_SUCCESS] == 1
+
+
+def sample_ids(episodes: Iterable[tuple[Hashable, int | None]]) -> list[int]:
+    """The sample id of each episode of a run; one without gets the first that is free in its task, in order.
+
+    Args:
+        episodes: Task and sample id of each, in the order of the file.
+    """
+    listed = list(episodes)
+    taken = set(listed)
+    following: Counter[Hashable] = Counter()
+    found = []
+    for task, sample in listed:
+        while sample is None:
+            if (task, following[task]) not in taken:
+                sample = following[task]
+            following[task] += 1
+        found.append(sample)
+    return found
 
 
 def _first(value: float | None) -> float:
