@@ -1,7 +1,8 @@
 """Group `search`: the FTS5 index and how well it finds the tasks' own products."""
 
-import os
+from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,16 @@ from pipelines.resources.workspace import Workspace, WorkspaceResource
 from pipelines.stages.cleaning import iter_cleaned
 from pipelines.stages.search_arrays import build_search_arrays
 from pipelines.stages.search_index import build_search_index
-from pipelines.stages.search_metrics import TaskQuery, rank_golds, summarise
+from pipelines.stages.search_metrics import TaskQuery, open_engine, rank_golds, summarise
 from shopsim_env.canonical import pretty_json
-from shopsim_env.search.engines import SearchService
-from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.schema import FTS_COLUMNS
 
 INDEX = code_version("search_index", "pipelines.stages.search_index")
 ARRAYS = code_version("search_arrays", "pipelines.stages.search_arrays")
 BASELINE = code_version("search_baseline", "pipelines.stages.search_metrics", "shopsim_env.search.engines")
 _SPLIT_ASSETS = ("source_splits", "persona_splits", "task_ids", "price_axis_exclusions")
-# Only large catalogues start them; the files are the same.
-_WORKERS = min(os.cpu_count() or 1, 4)
+# Below so many tasks other processes cost more than they save.
+_TASKS_FOR_PROCESSES = 10_000
 
 
 @dg.asset(
@@ -43,7 +42,7 @@ def search_index(workspace: WorkspaceResource) -> dg.MaterializeResult:
     def write(path: Path) -> Facts:
         records = iter_cleaned(work.store.path("cleaned_v2"))
         with work.progress("search_index") as on_progress:
-            report = build_search_index(records, path, workers=_WORKERS, on_progress=on_progress)
+            report = build_search_index(records, path, workers=work.workers(), on_progress=on_progress)
         return Facts(
             report.product_count,
             numbers={"product_data_sha256": report.product_data_sha256},
@@ -69,7 +68,7 @@ def search_arrays(workspace: WorkspaceResource) -> dg.MaterializeResult:
     def write(path: Path) -> Facts:
         catalog = work.store.path("search_index")
         with work.progress("search_arrays") as on_progress:
-            report = build_search_arrays(catalog, path, on_progress, workers=_WORKERS)
+            report = build_search_arrays(catalog, path, on_progress, workers=work.workers())
         numbers = {name: value for name, value in asdict(report).items() if name not in ("products", "bytes")}
         return Facts(report.products, numbers=numbers)
 
@@ -125,13 +124,11 @@ def _measure(work: Workspace) -> dict[str, Any]:
         raise ConfigError(f"baseline.splits: expected some of {sorted(members)}, found {unknown}")
     wanted = {name: members[name] for name in work.settings.baseline.splits}
     needed = {task_id for ids in wanted.values() for task_id in ids}
-    fts5 = Fts5Engine.open(work.store.path("search_index"))
-    engine = SearchService(fts5, work.store.path("search_arrays"), cache_hits=0)
-    try:
-        with work.progress("search_baseline") as on_progress:
-            outcomes = rank_golds(engine, _queries(work, needed), on_progress=on_progress)
-    finally:
-        engine.close()
+    workers = work.workers().for_work(len(needed), _TASKS_FOR_PROCESSES)
+    opener = partial(open_engine, work.store.path("search_index"), work.store.path("search_arrays"))
+    with closing(opener()) as engine, work.progress("search_baseline") as on_progress:
+        queries = _queries(work, needed)
+        outcomes = rank_golds(engine, queries, workers=workers, opener=opener, on_progress=on_progress)
     return {name: summarise(outcomes, ids) for name, ids in wanted.items()}
 
 

@@ -46,7 +46,8 @@ def witnesses(workspace: WorkspaceResource) -> dg.MaterializeResult:
     def write(path: Path) -> Facts:
         stated = derivable(work)
         with staged(work) as root, work.progress("witnesses") as on_progress:
-            rows = write_witnesses(path, make_witnesses(root, stated, on_progress=on_progress))
+            made = make_witnesses(root, stated, workers=work.workers(), on_progress=on_progress)
+            rows = write_witnesses(path, made)
         shares = summarise_witnesses(read_witnesses(path), all_splits(work))
         return Facts(
             rows,

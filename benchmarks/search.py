@@ -26,6 +26,7 @@ from benchmarks.corpus import Catalogue
 from benchmarks.lucene import run_lucene
 from benchmarks.peers import Peer, documents_of, open_peers
 from benchmarks.records import read_records, write_records
+from pipelines.stages.processes import Workers
 from pipelines.stages.search_arrays import build_search_arrays
 from pipelines.stages.search_index import build_search_index
 from shopsim_env.search.engines import SearchService
@@ -72,7 +73,7 @@ def build(folder: Path, products: int, workers: int) -> Built:
 
 
 def _build(folder: Path, records: list[Path], workers: int) -> None:
-    catalog, arrays = folder / "catalog.sqlite", folder / "arrays.bin"
+    catalog, arrays, apart = folder / "catalog.sqlite", folder / "arrays.bin", Workers(workers)
     wall, cpu = {}, {}
 
     def stage(name: str, work: Callable[[], object]) -> None:
@@ -85,9 +86,9 @@ def _build(folder: Path, records: list[Path], workers: int) -> None:
         path.unlink(missing_ok=True)
     stage(
         "index",
-        lambda: build_search_index(read_records(records), catalog, workers=workers, on_progress=_print),
+        lambda: build_search_index(read_records(records), catalog, workers=apart, on_progress=_print),
     )
-    stage("arrays", lambda: build_search_arrays(catalog, arrays, _print, workers=workers))
+    stage("arrays", lambda: build_search_arrays(catalog, arrays, _print, workers=apart))
     sizes = [resource.getrusage(who).ru_maxrss // 1024 for who in _PROCESSES]
     facts = {"wall": wall, "cpu": cpu, "peak_mib": sizes[0] + workers * sizes[1]}
     (folder / "built.json").write_text(json.dumps(facts), encoding="utf-8")

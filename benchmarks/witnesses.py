@@ -15,18 +15,20 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from pipelines.resources.mapper import LOCAL, load_workers
+from pipelines.stages.processes import Workers
 from pipelines.stages.witness_report import ALL_TASKS, summarise_witnesses
 from pipelines.stages.witnesses import make_witnesses, read_witnesses
 from shopsim_env.release.layout import WITNESSES
 from shopsim_env.search.measure import machine_facts
 
 
-def measure(root: Path, workers: int | None) -> dict[str, Any]:
+def measure(root: Path, workers: Workers) -> dict[str, Any]:
     """Plays every task of the release at `root` again.
 
     Args:
         root: Release folder with its private part.
-        workers: As for `make_witnesses`.
+        workers: Processes that play.
     """
     stored = list(read_witnesses(root / WITNESSES))
     derivable = {(item.task_id, item.mode): "W3" in item.grades for item in stored}
@@ -53,7 +55,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: as the build)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
-    report = measure(arguments.release.resolve(), arguments.workers)
+    chosen = arguments.workers and Workers(arguments.workers, always=arguments.workers > 1)
+    report = measure(arguments.release.resolve(), chosen or load_workers(LOCAL))
     if arguments.json:
         print(json.dumps(report, indent=2))
     else:

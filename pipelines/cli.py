@@ -74,12 +74,22 @@ def _register_build(subparsers: Any) -> None:
         action="store_true",
         help="rebuild index and baseline from the artifacts of an earlier build; publishes nothing",
     )
+    _add_mapper(parser)
     parser.add_argument(
         "--rerun", action="store_true", help="write every stage and run every check anew, changed or not"
     )
     _add_split_options(parser)
     add_common(parser)
     parser.set_defaults(handler=_build)
+
+
+def _add_mapper(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--mapper",
+        choices=("local", "ray"),
+        default="local",
+        help="where heavy stages work: processes here (default), or the Ray cluster of RAY_ADDRESS",
+    )
 
 
 def _add_split_options(parser: argparse.ArgumentParser) -> None:
@@ -130,7 +140,8 @@ def _register_baseline(subparsers: Any) -> None:
         metavar="NAME",
         help="v3 (default, the contract) or v2 (the shifted column weights that v3 mended, ranked by FTS5)",
     )
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default 1)")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="local processes (default 1)")
+    _add_mapper(parser)
     add_common(parser)
     parser.set_defaults(handler=_baseline)
 
@@ -192,6 +203,7 @@ def _build_config(arguments: argparse.Namespace) -> dict[str, Any]:
         "force": arguments.force,
         "rerun": arguments.rerun,
         "show_progress": not arguments.json,
+        "mapper": arguments.mapper,
     }
     if arguments.currency is not None:
         config["currency"] = arguments.currency
@@ -270,12 +282,16 @@ def _show_files(arguments: argparse.Namespace, report: dict[str, str]) -> int:
 def _baseline(arguments: argparse.Namespace) -> int:
     from pipelines.baseline_report import baseline_lines
     from pipelines.errors import ConfigError
+    from pipelines.resources.mapper import LOCAL, load_workers
+    from pipelines.stages.processes import Workers
     from pipelines.stages.release_baseline import measure_split
 
     if arguments.workers < 1:
         raise ConfigError(f"--workers: expected at least 1, found {arguments.workers}")
+    local = arguments.mapper == LOCAL
+    workers = Workers(arguments.workers) if local else load_workers(arguments.mapper)
     report = measure_split(
-        Path(arguments.release), arguments.split, weights=arguments.weights, workers=arguments.workers
+        Path(arguments.release), arguments.split, weights=arguments.weights, workers=workers
     )
     if arguments.json:
         show_json(report)

@@ -40,3 +40,9 @@ class ConfigError(ShopSimError):
 
     default_code = "config_error"
     wrong_use = True
+
+
+class WorkerError(ShopSimError):
+    """A process of a cluster that cannot work for a stage; results are never taken from it."""
+
+    default_code = "worker_error"

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pipelines.errors import ConfigError
 from pipelines.resources.artifact_store import ArtifactStore
+from pipelines.resources.mapper import LOCAL, load_workers
 from pipelines.resources.memo import Memos
 from pipelines.resources.paths import ARTIFACTS, CACHE, CONFIGS, RELEASES, ROOT
 from pipelines.resources.reads import Reads, noted, setting_digests
@@ -35,6 +36,7 @@ from pipelines.settings import (
 from pipelines.stages.annotation.prompt import PROMPT_SHA256
 from pipelines.stages.cleaned_source import AUDIT_NAME, EXCLUSIONS_NAME
 from pipelines.stages.human_exclusions import HumanExclusions, load_exclusions
+from pipelines.stages.processes import Workers
 from shopsim_env.canonical import sha256_file
 from shopsim_env.text.nouns import Tagger
 
@@ -79,6 +81,7 @@ class Workspace:
     force: bool
     rerun: bool
     show_progress: bool
+    mapper: str
 
     @property
     def archive(self) -> Path:
@@ -115,6 +118,10 @@ class Workspace:
         tagger = load_tagger(self.settings.tagger)
         self.reads.outside["tagger"] = tagger.fingerprint
         return tagger
+
+    def workers(self) -> Workers:
+        """Processes for a heavy stage; no input, as results do not depend on them."""
+        return load_workers(self.mapper)
 
     def _note(self, name: str) -> None:
         self.reads.outside[name] = outside_digest(name, self.files, self.settings)
@@ -187,6 +194,7 @@ class WorkspaceResource(dg.ConfigurableResource):
     releases_root: str | None = None
     cache_root: str | None = None
     annotation_config: str | None = None
+    mapper: str = LOCAL
 
     def open(self) -> Workspace:
         """Resolves the configuration; paths are relative to the repository root."""
@@ -215,6 +223,7 @@ class WorkspaceResource(dg.ConfigurableResource):
             force=self.force,
             rerun=self.rerun,
             show_progress=self.show_progress,
+            mapper=self.mapper,
         )
 
     def artifacts(self) -> Path:

@@ -9,11 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from pipelines.stages.processes import ALONE, Workers
 from pipelines.stages.search_metrics import (
     MODES,
     NOT_FOUND,
     Outcomes,
     TaskQuery,
+    open_engine,
     rank_golds,
     summarise,
 )
@@ -38,7 +40,7 @@ def measure_split(
     split: str,
     *,
     weights: str = "v3",
-    workers: int = 1,
+    workers: Workers = ALONE,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Recall and MRR of the gold products of one split.
@@ -89,7 +91,7 @@ def open_search(root: Path, weights: str = "v3") -> SearchService | Fts5Engine:
     The arrays hold the contract's weights; others are ranked by FTS5.
     """
     if weights == "v3":
-        return SearchService(Fts5Engine.open(root / CATALOG), root / SEARCH_ARRAYS, cache_hits=0)
+        return open_engine(root / CATALOG, root / SEARCH_ARRAYS)
     return Fts5Engine(open_readonly(root / CATALOG), column_weights=WEIGHTS[weights])
 
 

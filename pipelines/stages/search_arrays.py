@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.stages.processes import in_processes
+from pipelines.stages.processes import ALONE, Workers, in_processes
 from pipelines.stages.search_postings import (
     BlockBuilder,
     BlockDocuments,
@@ -70,7 +70,7 @@ def build_search_arrays(
     out: Path,
     on_progress: Callable[[int, int], None] | None = None,
     *,
-    workers: int = 1,
+    workers: Workers = ALONE,
 ) -> ArraysReport:
     """Writes the array file; equal documents give equal bytes.
 
@@ -78,13 +78,13 @@ def build_search_arrays(
         catalog: File made by `build_search_index`.
         out: File to create.
         on_progress: Called with documents read and all documents of both passes.
-        workers: Processes that read documents; with 1 this one does. The file is the same.
+        workers: Processes that read documents. The file is the same.
     """
     with closing(open_readonly(catalog)) as connection:
         products = connection.execute("SELECT max(id) FROM product").fetchone()[0] or 0
     ranges = [(first, min(first + BLOCK - 1, products)) for first in range(1, products + 1, BLOCK)]
     done = _counter(ranges, on_progress)
-    with in_processes(min(workers, len(ranges))) as each:
+    with in_processes(workers.at_most(len(ranges))) as each:
         compounds = set[str]().union(*done(each(partial(_compounds, catalog), ranges)))
         postings = join_blocks(done(each(partial(_block, catalog, phrases_of(compounds)), ranges)))
     return write_arrays(postings, out)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import ArtifactError, DatasetError
-from pipelines.stages.processes import Each, in_processes
+from pipelines.stages.processes import ALONE, Each, Workers, in_processes
 from shopsim_env.canonical import compact_json
 from shopsim_env.catalog.schema import PRODUCT_DDL, TITLE_NOUN_DDL, public_record
 from shopsim_env.search.documents import document_fields
@@ -66,7 +66,7 @@ def build_search_index(
     records: Iterable[Mapping[str, Any]],
     out: Path,
     *,
-    workers: int = 1,
+    workers: Workers = ALONE,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
     """Writes products, search table and manifest to a new file.
@@ -74,8 +74,8 @@ def build_search_index(
     Args:
         records: Cleaned raw records in any order, each asin once.
         out: File to create; the caller moves it to its place. It is removed when building fails.
-        workers: Processes that make rows and tokens of all but the first 20,000 records; with 1 this one
-            does. The file is the same.
+        workers: Processes that make rows and tokens of all but the first 20,000 records. The file is the
+            same.
         on_progress: Called with records done and all records, twice over: while they are read, when their
             number is not known yet and given as 0, and while they are indexed.
 

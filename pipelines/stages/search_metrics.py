@@ -7,12 +7,14 @@ Texts and gold products go in; only counts come out.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
-from multiprocessing import get_context
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+from pipelines.stages.processes import ALONE, Workers, in_processes
 from shopsim_env.errors import UsageError
+from shopsim_env.search.engines import SearchService
+from shopsim_env.search.fts5 import Fts5Engine
 from shopsim_env.search.result import EMPTY_QUERY, SearchEngine
 from shopsim_env.versions import PAGE_SIZE, TOP_K
 
@@ -29,11 +31,16 @@ Outcomes = Mapping[int, Mapping[str, Outcome]]
 """Task id to mode to outcome; a mode without text is absent."""
 
 
+def open_engine(catalog: Path, arrays: Path) -> SearchService:
+    """The search of a catalogue and its arrays, without a cache; for this process or another."""
+    return SearchService(Fts5Engine.open(catalog), arrays, cache_hits=0)
+
+
 def evaluate_search(
     engine: SearchEngine,
     queries: Iterable[TaskQuery],
     top_k: int = TOP_K,
-    workers: int = 1,
+    workers: Workers = ALONE,
     *,
     opener: Callable[[], SearchEngine] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -47,7 +54,7 @@ def rank_golds(
     engine: SearchEngine,
     queries: Iterable[TaskQuery],
     top_k: int = TOP_K,
-    workers: int = 1,
+    workers: Workers = ALONE,
     *,
     opener: Callable[[], SearchEngine] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -58,8 +65,8 @@ def rank_golds(
         engine: Searches in this process.
         queries: The tasks.
         top_k: Depth of the search, at least one page.
-        workers: With more than one, as many processes search instead; the result is the same.
-        opener: Opens the same engine in a worker; picklable, needed for several workers.
+        workers: Processes that search instead, where there are several; the result is the same.
+        opener: Opens the same engine in another process; picklable, needed for other processes.
         on_progress: Called with searches done and all searches.
 
     Raises:
@@ -135,19 +142,17 @@ def _search_all(
     engine: SearchEngine,
     jobs: Sequence[tuple[str, str]],
     top_k: int,
-    workers: int,
+    workers: Workers,
     opener: Callable[[], SearchEngine] | None,
 ) -> Iterator[Outcome]:
-    if workers <= 1:
+    if not workers.apart:
         for asin, text in jobs:
             yield _gold_rank(engine, asin, text, top_k)
         return
     if opener is None:
         raise UsageError("several workers: expected an opener of the engine, found none")
-    # spawn: a forked child would share the parent's SQLite connection and threads.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _open_in_worker, (opener,)) as pool:
-        asins, texts = zip(*jobs, strict=True) if jobs else ((), ())
-        yield from pool.map(_rank_in_worker, asins, texts, repeat(top_k), chunksize=_CHUNK)
+    with in_processes(workers, chunk=_CHUNK, prepare=partial(_open_in_worker, opener)) as each:
+        yield from each(partial(_rank_in_worker, top_k), jobs)
 
 
 def _gold_rank(engine: SearchEngine, asin: str, text: str, top_k: int) -> Outcome:
@@ -164,5 +169,5 @@ def _open_in_worker(opener: Callable[[], SearchEngine]) -> None:
     _worker_engines.append(opener())
 
 
-def _rank_in_worker(asin: str, text: str, top_k: int) -> Outcome:
-    return _gold_rank(_worker_engines[0], asin, text, top_k)
+def _rank_in_worker(top_k: int, job: tuple[str, str]) -> Outcome:
+    return _gold_rank(_worker_engines[0], *job, top_k)

@@ -6,16 +6,15 @@ that this product cannot be bought to full reward, and no more. Counting is in `
 so what comes out is private. Source: contract 7.7.
 """
 
-import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
+from pipelines.stages.processes import ALONE, Workers, in_processes
 from shopsim_env.private import Goal, Witness
 from shopsim_env.release import Release
 from shopsim_env.release.opening import open_staged
@@ -29,9 +28,8 @@ REPLAYED: Final = 200
 _SEED: Final = 20261130
 _NOT_FOUND: Final = "not_found_in_top_150"
 _CHUNK = 64
-# Below so many tasks a second process costs more than it saves, and more than four seldom have a core each.
+# Below so many tasks a second process costs more than it saves.
 _TASKS_FOR_PROCESSES = 4_000
-_MOST_PROCESSES = 4
 
 Query = tuple[str, str]
 """Name for `Witness.found_by`, and the text."""
@@ -92,7 +90,7 @@ def make_witnesses(
     root: Path,
     derivable: Derivable,
     *,
-    workers: int | None = None,
+    workers: Workers = ALONE,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Witness]:
     """Witnesses of all tasks in ascending id, persona before standard mode.
@@ -100,24 +98,19 @@ def make_witnesses(
     Args:
         root: Staged parts of a release.
         derivable: W3 of every task and mode.
-        workers: With more than one, as many processes play; the result is the same. None takes one process
-            for each core when there are many tasks.
+        workers: Processes that play where there are many tasks; the result is the same.
         on_progress: Called with tasks done and all tasks.
     """
     release = open_staged(root)
     try:
         ids = list(release.tasks)
-        processes = _processes(len(ids)) if workers is None else workers
-        for done, found in enumerate(_play_all(release, root, ids, processes), start=1):
+        workers = workers.for_work(len(ids), _TASKS_FOR_PROCESSES)
+        for done, found in enumerate(_play_all(release, root, ids, workers), start=1):
             yield from (_with_w3(witness, derivable) for witness in found)
             if on_progress is not None:
                 on_progress(done, len(ids))
     finally:
         release.close()
-
-
-def _processes(tasks: int) -> int:
-    return min(os.cpu_count() or 1, _MOST_PROCESSES) if tasks >= _TASKS_FOR_PROCESSES else 1
 
 
 def _with_w3(witness: Witness, derivable: Derivable) -> Witness:
@@ -126,14 +119,13 @@ def _with_w3(witness: Witness, derivable: Derivable) -> Witness:
     return replace(witness, grades=(*witness.grades, "W3"))
 
 
-def _play_all(release: Release, root: Path, ids: Sequence[int], workers: int) -> Iterator[list[Witness]]:
-    if workers <= 1:
+def _play_all(release: Release, root: Path, ids: Sequence[int], workers: Workers) -> Iterator[list[Witness]]:
+    if not workers.apart:
         player = _Player(release)
         yield from map(player.play, ids)
         return
-    # spawn: a forked child would share the parent's SQLite connections and threads.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _open_in_worker, (root,)) as pool:
-        yield from pool.map(_play_in_worker, ids, chunksize=_CHUNK)
+    with in_processes(workers, chunk=_CHUNK, prepare=partial(_open_in_worker, root)) as each:
+        yield from each(_play_in_worker, ids)
 
 
 class _Player:

@@ -85,12 +85,7 @@ class EnvPool:
             PoolError: fewer free slots than tasks (code `capacity`), or the pool is closed.
         """
         self._check_open()
-        if len(set(task_ids)) != len(task_ids):
-            raise TaskError(
-                f"task ids: expected each once, found {list(task_ids)}; "
-                "reset_group plays one task several times",
-                code="duplicate_task",
-            )
+        check_distinct(task_ids)
         return self._start(task_ids, seed)
 
     def reset_group(self, task_id: int, n: int, *, seed: int | None = None) -> Group:
@@ -107,9 +102,8 @@ class EnvPool:
         members = tuple(self._start([task_id] * n, seed))
         start = members[0].start
         self._groups += 1
-        group_id = f"task-{start.task_id:06d}__group-{self._groups:06d}"
         anchor = start_key(start.task_instruction, start.user_persona, start.observation_state)
-        return Group(group_id, start.task_id, anchor, members)
+        return Group(group_id(start.task_id, self._groups), start.task_id, anchor, members)
 
     def step(self, actions: Mapping[int, object]) -> dict[int, Step]:
         """Plays one action in each of the given slots, in the order of the mapping.
@@ -175,11 +169,7 @@ class EnvPool:
 
     def _start(self, task_ids: Sequence[int], seed: int | None) -> list[Started]:
         if len(task_ids) > len(self._free):
-            raise PoolError(
-                f"expected {len(task_ids)} free slots, found {len(self._free)} of {self.slots}; "
-                "give slots back or build a larger pool",
-                code="capacity",
-            )
+            raise no_room(len(task_ids), len(self._free), self.slots)
         taken = self._free[len(self._free) - len(task_ids) :][::-1]
         started = [
             Started(slot, self._envs[slot].reset(task_id, seed=seed))
@@ -201,20 +191,63 @@ class EnvPool:
 
     def _check_owned(self, slots: Iterable[int]) -> None:
         self._check_open()
-        strange = [slot for slot in slots if slot not in self._running]
-        if strange:
-            raise PoolError(f"slots: expected slots that were handed out, found {strange}", code="not_owned")
+        check_owned(slots, self._running)
 
     def _check_running(self, slots: Iterable[int]) -> None:
-        chosen = list(slots)
-        self._check_owned(chosen)
-        ended = [slot for slot in chosen if not self._running[slot]]
-        if ended:
-            raise EpisodeError(f"slots {ended}: the episode has ended; give the slot back", code="ended")
+        self._check_open()
+        check_running(slots, self._running)
+
+
+def group_id(task_id: int, number: int) -> str:
+    """The id of the pool's group of that number, from 1."""
+    return f"task-{task_id:06d}__group-{number:06d}"
+
+
+def check_distinct(task_ids: Sequence[int]) -> None:
+    """Refuses a task that comes twice (TaskError, code `duplicate_task`)."""
+    if len(set(task_ids)) != len(task_ids):
+        raise TaskError(
+            f"task ids: expected each once, found {list(task_ids)}; reset_group plays one task several times",
+            code="duplicate_task",
+        )
+
+
+def check_owned(slots: Iterable[int], running: Mapping[int, bool]) -> None:
+    """Refuses slots that nobody has (PoolError, code `not_owned`); `running` holds those handed out."""
+    strange = [slot for slot in slots if slot not in running]
+    if strange:
+        raise PoolError(f"slots: expected slots that were handed out, found {strange}", code="not_owned")
+
+
+def check_running(slots: Iterable[int], running: Mapping[int, bool]) -> None:
+    """Refuses slots that nobody has, and slots whose episode has ended (EpisodeError, code `ended`)."""
+    chosen = list(slots)
+    check_owned(chosen, running)
+    ended = [slot for slot in chosen if not running[slot]]
+    if ended:
+        raise EpisodeError(f"slots {ended}: the episode has ended; give the slot back", code="ended")
+
+
+def no_room(wanted: int, free: int, slots: int) -> PoolError:
+    """What is raised when too few slots are free (code `capacity`)."""
+    return PoolError(
+        f"expected {wanted} free slots, found {free} of {slots}; give slots back or build a larger pool",
+        code="capacity",
+    )
 
 
 def crashed_step(error: SearchIndexError) -> Step:
-    """The step of an episode whose release cannot be read: not valid, no reward, nothing counted."""
+    """The step of an episode whose release cannot be read."""
+    return failed_step(error.code, "env_crash")
+
+
+def failed_step(code: str, failure_kind: str) -> Step:
+    """The step of an infrastructure failure: not valid, no reward, nothing counted.
+
+    Args:
+        code: Of the error, for `info`.
+        failure_kind: Of the closed list of `Step`.
+    """
     return Step(
         observation="",
         observation_state={},
@@ -225,7 +258,7 @@ def crashed_step(error: SearchIndexError) -> Step:
         termination_reason=None,
         action_feedback=None,
         reward_detail={},
-        info={"error": error.code},
+        info={"error": code},
         valid=False,
-        failure_kind="env_crash",
+        failure_kind=failure_kind,
     )

@@ -7,7 +7,7 @@ number of processes may use the file at once; a kill at any moment leaves the la
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -81,11 +81,28 @@ class ScheduleFile:
 
     def report(self, result: Result) -> Taken:
         """Takes one result; it is on the disk when this returns. See `Schedule.after`."""
+        return self.report_all([result])[0]
+
+    def report_all(self, results: Iterable[Result]) -> list[Taken]:
+        """Takes the results of one step of a trainer, all or none, by number of the prompt.
+
+        So the windows do not depend on which worker finished first.
+
+        Returns:
+            What became of each, in the order given.
+
+        Raises:
+            UsageError: code `unknown_environment`; nothing was taken.
+        """
+        given = list(results)
+        taken: dict[int, Taken] = {}
         with self._locked():
-            schedule, taken = self.read().after(result)
-            if taken in ("counted", "off_frontier"):
+            schedule = self.read()
+            for at in sorted(range(len(given)), key=lambda at: given[at].prompt):
+                schedule, taken[at] = schedule.after(given[at])
+            if {"counted", "off_frontier"} & set(taken.values()):
                 self._write(schedule)
-        return taken
+        return [taken[at] for at in range(len(given))]
 
     def plateaus(self) -> list[Plateau]:
         """See `Schedule.plateaus`."""

@@ -7,6 +7,7 @@ from builds import build, record, task, write_config, write_records
 
 from pipelines.baseline_report import baseline_lines
 from pipelines.report import build_lines
+from pipelines.stages.processes import Workers
 from pipelines.stages.release_baseline import measure_split
 from shopsim_env.errors import UsageError
 
@@ -67,7 +68,7 @@ def test_weights_of_version_2(tmp_path: Path) -> None:
         for weights in ("v3", "v2")
     }
     assert first == {"v3": 1.0, "v2": 0.5}
-    assert measure_split(path, split, weights="v2", workers=2)["modes"]["instruction"]["mrr"] == 0.5
+    assert measure_split(path, split, weights="v2", workers=Workers(2))["modes"]["instruction"]["mrr"] == 0.5
     with pytest.raises(UsageError, match="one of v3, v2, found 'v1'"):
         measure_split(path, split, weights="v1")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pipelines.stages import search_arrays, search_equality, search_postings
+from pipelines.stages.processes import Workers
 from pipelines.stages.search_arrays import build_search_arrays, write_arrays
 from pipelines.stages.search_equality import compare_engines, seeded_queries
 from pipelines.stages.search_index import build_search_index
@@ -150,7 +151,7 @@ def test_several_blocks_rank_as_fts5(tmp_path: Path) -> None:
     build_search_index(rows, path)
     report = build_search_arrays(path, out)
     assert report.products == 66_000
-    assert build_search_arrays(path, tmp_path / "b.bin", workers=2) == report
+    assert build_search_arrays(path, tmp_path / "b.bin", workers=Workers(2)) == report
     assert (tmp_path / "b.bin").read_bytes() == out.read_bytes()
     service = SearchService(Fts5Engine.open(path), out, cache_hits=0)
     try:

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.errors import ArtifactError, DatasetError
 from pipelines.stages import search_index
+from pipelines.stages.processes import Workers
 from pipelines.stages.search_index import add_title_nouns, build_search_index
 from shopsim_env.canonical import compact_json, sha256_file, sha256_lines
 from shopsim_env.catalog.schema import public_record
@@ -160,7 +161,9 @@ def test_nouns_must_fit_the_products(tmp_path: Path, nouns: dict[str, tuple[str,
 def test_workers_give_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_ALONE", 5)
     alone, many = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
-    assert build_search_index(records(27), alone) == build_search_index(iter(records(27)), many, workers=2)
+    assert build_search_index(records(27), alone) == build_search_index(
+        iter(records(27)), many, workers=Workers(2)
+    )
     assert alone.read_bytes() == many.read_bytes()
 
 

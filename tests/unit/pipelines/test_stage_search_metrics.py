@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.stages.processes import Workers
 from pipelines.stages.search_index import build_search_index
 from pipelines.stages.search_metrics import TaskQuery, evaluate_search, rank_golds, summarise, wilson_interval
 from shopsim_env.errors import UsageError
@@ -125,8 +126,10 @@ def test_progress_counts_searches(engine: Fts5Engine) -> None:
 
 def test_workers_give_the_same_result(engine: Fts5Engine, catalogue: Path) -> None:
     opener = partial(Fts5Engine.open, catalogue)
-    assert evaluate_search(engine, QUERIES, workers=2, opener=opener) == evaluate_search(engine, QUERIES)
-    assert evaluate_search(engine, [], workers=2, opener=opener) == evaluate_search(engine, [])
+    assert evaluate_search(engine, QUERIES, workers=Workers(2), opener=opener) == evaluate_search(
+        engine, QUERIES
+    )
+    assert evaluate_search(engine, [], workers=Workers(2), opener=opener) == evaluate_search(engine, [])
 
 
 def test_wrong_use_is_refused(engine: Fts5Engine) -> None:
@@ -135,4 +138,4 @@ def test_wrong_use_is_refused(engine: Fts5Engine) -> None:
     with pytest.raises(UsageError, match=r"found again \[2\]"):
         evaluate_search(engine, [*QUERIES, QUERIES[2]])
     with pytest.raises(UsageError, match="opener"):
-        evaluate_search(engine, QUERIES, workers=2)
+        evaluate_search(engine, QUERIES, workers=Workers(2))

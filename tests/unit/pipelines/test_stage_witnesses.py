@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from shop_world import LAMP, SmallRelease, shop_release
 
+from pipelines.stages.processes import Workers
 from pipelines.stages.witnesses import (
     find_witness,
     hidden_queries,
@@ -179,7 +180,7 @@ def test_processes_make_the_same_in_the_same_order(small_release: Path) -> None:
 
     assert list(make_witnesses(small_release, derivable, on_progress=progress)) == stored
     assert seen == [(1, 3), (2, 3), (3, 3)]
-    assert list(make_witnesses(small_release, derivable, workers=2)) == stored
+    assert list(make_witnesses(small_release, derivable, workers=Workers(2, always=True))) == stored
     assert [(item.task_id, item.mode) for item in stored] == [
         (0, "persona"),
         (0, "standard"),
