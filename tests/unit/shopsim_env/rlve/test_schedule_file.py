@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from places import ROOT
 
-from shopsim_env.errors import ScheduleError
+from shopsim_env.errors import ScheduleError, UsageError
 from shopsim_env.rlve import schedule_file
 from shopsim_env.rlve.schedule_file import ScheduleFile
 from shopsim_env.rlve.scheduler import Result, Schedule, Settings, new_schedule
@@ -249,3 +249,31 @@ def test_what_a_killed_writer_left_behind_is_overwritten(tmp_path: Path):
     (tmp_path / "schedule.json.building").write_bytes(b'{"schema": ' * 1000)
     assert shared(path).report(Result(1, "PD", 0, 1)) == "counted"
     assert shared(path).read().taken == ((0, 2),)
+
+
+def test_results_of_one_step_count_by_prompt_whoever_was_first(tmp_path: Path):
+    # By number: three successes and one failure of PD, 3/4 < 9/10, then a block of four successes: level 1.
+    results = [Result(number, "PD", 0, int(number != 2)) for number in range(8)]
+    answers = []
+    for name, order in (("a", results), ("b", results[::-1]), ("c", results[4:] + results[:4])):
+        schedule = shared(tmp_path / name)
+        answers.append(schedule.report_all(order))
+        window = schedule.read().windows["PD"]
+        assert (window.high, window.total, window.failed_blocks) == (1, 0, 0)
+    assert answers == [["counted"] * 8] * 3
+    assert len({(tmp_path / name).read_bytes() for name in "abc"}) == 1
+    one_by_one = shared(tmp_path / "d")
+    for result in results[::-1]:
+        one_by_one.report(result)
+    # Backwards the first block is the good one, and the failure belongs to a level that is past.
+    assert one_by_one.read().windows["PD"].waited == 4
+
+
+def test_a_step_is_taken_whole_or_not_at_all(tmp_path: Path):
+    schedule = shared(tmp_path / "s.json")
+    before = schedule.path.read_bytes()
+    with pytest.raises(UsageError) as caught:
+        schedule.report_all([Result(0, "PD", 0, 1), Result(1, "BUNDLE", 0, 1)])
+    assert caught.value.code == "unknown_environment"
+    assert schedule.report_all([]) == []
+    assert schedule.path.read_bytes() == before
