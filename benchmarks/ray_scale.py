@@ -3,9 +3,9 @@
     python -m benchmarks.ray_scale [--release DIR] [--rounds 200] [--actors 1] [--stage] [--json]
 
 Needs the extra `ray`. The cluster is that of `RAY_ADDRESS`, or one started here. The player searches the
-visible text, opens a product and goes back, over and over, on tasks seen before: the cheapest steps, and so the worst
-case for the overhead. Times are wall-clock, the median of the rounds, and in-process and actor rounds take
-turns, so that a shared machine disturbs both alike. `--stage` also times the search index of
+visible text, opens a product and goes back, over and over, on tasks seen before: the cheapest steps, and so
+the worst case for the overhead. Times are wall-clock, the median of the rounds, and in-process and actor
+rounds take turns, so that a shared machine disturbs both alike. `--stage` also times the search index of
 generated products and the witnesses of the release, with local processes and with Ray; files must be equal.
 """
 

@@ -70,7 +70,7 @@ def answer(ref: Any) -> Any:
         raise meaning(error) from None
 
 
-def answers(refs: Mapping[int, Any], timeout_s: float | None) -> "dict[int, Any]":
+def answers(refs: Mapping[int, Any], timeout_s: float | None) -> dict[int, Any]:
     """The result of every call, or the exception that `answer` would raise, in the order of the calls.
 
     A call without an answer after `timeout_s` seconds has a ServiceError with the failure kind `timeout`.
@@ -78,7 +78,7 @@ def answers(refs: Mapping[int, Any], timeout_s: float | None) -> "dict[int, Any]
     if not refs:
         return {}
     ready, _ = connected().wait(list(refs.values()), num_returns=len(refs), timeout=timeout_s)
-    found = {}
+    found: dict[int, Any] = {}
     for key, ref in refs.items():
         if ref not in ready:
             found[key] = _late(timeout_s)
