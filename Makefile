@@ -73,8 +73,10 @@ sample-release: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## rebuild the sampl
 golden: $(VENV)/.ready ## play the golden episodes of the sample anew (commit the result)
 	@$(BIN)/python tests/golden/make_golden.py
 
+# Packages of trainers are not in the lock: their pins exclude each other, and each has an environment of its own.
+LOCKED := pipeline postgres server client gym llm rlve dev
 lock: ## renew requirements.lock (needs uv; commit the result)
-	uv pip compile pyproject.toml --all-extras --generate-hashes --no-strip-extras --no-emit-index-url \
+	uv pip compile pyproject.toml $(LOCKED:%=--extra %) --generate-hashes --no-strip-extras --no-emit-index-url \
 	  --no-emit-find-links --no-header --python-version 3.11 --upgrade -o requirements.lock
 
 clean: ## remove everything that can be rebuilt
