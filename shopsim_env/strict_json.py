@@ -28,7 +28,7 @@ def read_strict(body: bytes | str) -> Any:
     """
     try:
         text = body.decode("utf-8") if isinstance(body, bytes) else body
-        value = _DECODER.decode(text)
+        value = _decoded(text)
     except RecursionError as error:
         raise _too_deep() from error
     except ValueError as error:
@@ -40,6 +40,15 @@ def read_strict(body: bytes | str) -> Any:
     if text.count("{") + text.count("[") > MAX_DEPTH:
         _check_depth(value, MAX_DEPTH)
     return value
+
+
+def _decoded(text: str) -> Any:
+    """The value; nearly every text is one object without blanks around it, which needs no search for them."""
+    if text[:1] == "{":
+        value, end = _DECODER.raw_decode(text)
+        if end == len(text):
+            return value
+    return _DECODER.decode(text)
 
 
 def check_value(value: Any) -> None:

@@ -87,6 +87,11 @@ class Reception(ABC):
         return self._table.free
 
     @property
+    def has_room(self) -> bool:
+        """Whether a request for one episode is settled at once: a slot is free and nobody waits for it."""
+        return self._table.free > 0 and not len(self._line)
+
+    @property
     def waiting(self) -> int:
         """Number of requests in the line."""
         return len(self._line)

@@ -1,13 +1,12 @@
-"""The ASGI application: guard, routes, and a short way for what comes most.
+"""The ASGI application: guard and routes.
 
-Belongs here: from a scope to an endpoint. Starlette routes everything but reset, step and release, which are
-nearly all of the traffic (docs/server.md has the measurement).
+Belongs here: from a scope to an endpoint. Nearly all of the traffic does not come here: `front` answers it.
 """
 
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -28,20 +27,13 @@ from shopsim_env.server.http import (
 )
 from shopsim_env.server.metrics import Metrics
 from shopsim_env.server.openapi import document
-from shopsim_env.server.opening import ClientGoneError
+from shopsim_env.server.opening import ClientGoneError, Gone
 from shopsim_env.server.operation import Call, Operation
 from shopsim_env.server.operations import OPERATIONS
 from shopsim_env.server.problems import ProblemError
 from shopsim_env.server.service import Service
 from shopsim_env.shop.served import encode
 
-# Reset, step and release: nearly all of the traffic, found without Starlette's list of routes.
-_FRONT = re.compile(rf"/v1/episodes(?:/({bodies.LEASE_PATTERN})(/step)?)?", re.ASCII)
-_FRONT_OPERATIONS = {
-    (operation.method, "{lease_id}" in operation.path, operation.path.endswith("/step")): operation
-    for operation in OPERATIONS
-    if operation.name in ("reset", "step", "release")
-}
 _LEASE = Text(about="lease id", required=True, pattern=bodies.LEASE_PATTERN, longest=128)
 
 
@@ -89,17 +81,12 @@ class App:
         if scope["type"] != "http":
             raise RuntimeError(f"expected a request, found {scope['type']!r}")
         headers: Headers = dict(scope["headers"])
-        match = _FRONT.fullmatch(scope["path"])
-        operation = match and _FRONT_OPERATIONS.get((scope["method"], bool(match[1]), bool(match[2])))
         try:
             self.guard.check(headers, open_to_all=scope["path"] in self._open)
         except ProblemError as problem:
             await self.refuse(send, problem)
             return
-        if match and operation:
-            await self.run(operation, match[1] or "", headers, scope, receive, send)
-        else:
-            await self._router(scope, receive, send)
+        await self._router(scope, receive, send)
 
     async def run(
         self,
@@ -116,7 +103,9 @@ class App:
             if operation.admin:
                 self.guard.check_admin(headers)
             call = await self._call(operation, lease_id, headers, scope, receive)
-            answer = await operation.handler(self.service, call)
+            answer = operation.handler(self.service, call)
+            if isinstance(answer, Coroutine):
+                answer = await answer
             body = answer if isinstance(answer, bytes) else encode(answer)
         except ClientGoneError:
             return
@@ -128,20 +117,32 @@ class App:
 
     async def refuse(self, send: Send, error: Exception) -> None:
         """Sends what an error means to the client, and counts it."""
+        await send_problem(send, self.refused(error))
+
+    def refused(self, error: Exception) -> ProblemError:
+        """What an error means to the client, counted."""
         problem = refusal(error)
         self.metrics.refused(problem.code)
-        await send_problem(send, problem)
+        return problem
+
+    def checked(
+        self, operation: Operation, lease_id: str, headers: Headers, body: Any, query: bytes, gone: Gone
+    ) -> Call:
+        """The checked fields of a request whose body was read.
+
+        Raises:
+            ProblemError: what a field refuses; `admin_only` for private goals.
+        """
+        fields = {} if operation.body is None else read_fields(operation.body, body, "body")
+        if fields.get("private"):
+            self.guard.check_admin(headers)
+        return Call(lease_id, fields, read_query(operation.query, query), gone)
 
     async def _call(
         self, operation: Operation, lease_id: str, headers: Headers, scope: Scope, receive: Receive
     ) -> Call:
-        fields: dict[str, Any] = {}
-        if operation.body is not None:
-            fields = read_fields(operation.body, await self.bodies.read(receive, headers), "body")
-        if fields.get("private"):
-            self.guard.check_admin(headers)
-        query = read_query(operation.query, scope["query_string"])
-        return Call(lease_id, fields, query, lambda: gone(receive))
+        body = None if operation.body is None else await self.bodies.read(receive, headers)
+        return self.checked(operation, lease_id, headers, body, scope["query_string"], lambda: gone(receive))
 
 
 class _Endpoint:

@@ -7,6 +7,7 @@ the document cannot say anything else than the server does.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from shopsim_env.server.problems import ProblemError
@@ -72,7 +73,7 @@ class Text(Field):
             raise out_of_range(name, f"one of {list(self.choices)}", value)
         if not self.shortest <= len(value) <= self.longest:
             raise out_of_range(name, f"{self.shortest} to {self.longest} characters", len(value))
-        if self.pattern and not re.fullmatch(self.pattern, value, re.ASCII):
+        if self.pattern and not _compiled(self.pattern).fullmatch(value):
             raise out_of_range(name, f"text that matches {self.pattern}", value)
         return value
 
@@ -96,6 +97,8 @@ class Number(Field):
 
     def check(self, name: str, value: Any) -> float:
         """A number within the bounds."""
+        if type(value) is int and self.least <= value <= self.most:
+            return value
         word = "an integer" if self.whole else "a number"
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise wrong_type(name, word, value)
@@ -203,11 +206,11 @@ def read_fields(fields: Mapping[str, Field], value: Any, what: str) -> dict[str,
     """
     if not isinstance(value, dict):
         raise wrong_type(what, "a JSON object", value)
-    for name in value:
-        if name not in fields:
-            raise ProblemError(
-                f"{what}: expected only {sorted(fields)}, found {_shown(name)}", code="unknown_field"
-            )
+    if not value.keys() <= fields.keys():
+        name = next(name for name in value if name not in fields)
+        raise ProblemError(
+            f"{what}: expected only {sorted(fields)}, found {_shown(name)}", code="unknown_field"
+        )
     found = {}
     for name, field in fields.items():
         if name in value:
@@ -243,6 +246,11 @@ def wrong_type(name: str, expected: str, value: Any) -> ProblemError:
 def out_of_range(name: str, expected: str, value: Any) -> ProblemError:
     """A value of the right type that is not allowed."""
     return ProblemError(f"{name}: expected {expected}, found {_shown(value)}", code="out_of_range")
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
 
 
 def _shown(value: Any) -> str:

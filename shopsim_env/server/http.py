@@ -4,6 +4,7 @@ Belongs here: the ASGI side of a body and an answer. No endpoint.
 """
 
 import asyncio
+import http
 import logging
 import time
 import traceback
@@ -64,9 +65,7 @@ class Bodies:
             raise ProblemError(text, code="body_timeout") from error
         finally:
             del self._since[task]
-        if len(body) > MAX_BODY:
-            raise _too_large()
-        return read_json(body)
+        return read_body(body)
 
     def sweep(self) -> None:
         """Stops the reads that take too long."""
@@ -89,8 +88,7 @@ def check_media(headers: Headers) -> None:
         ProblemError: `unsupported_media_type`, `unsupported_encoding`, `body_too_large`.
     """
     given = headers.get(b"content-type", b"")
-    kind, _, parameters = given.lower().partition(b";")
-    if kind.strip() != b"application/json" or parameters.strip() not in (b"", b"charset=utf-8"):
+    if given != b"application/json" and not _is_json(given):
         raise ProblemError(
             f"content-type: expected application/json, in UTF-8 if a charset is named, found {_shown(given)}",
             code="unsupported_media_type",
@@ -103,6 +101,22 @@ def check_media(headers: Headers) -> None:
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or int(length[:20]) > MAX_BODY:
         raise _too_large()
+
+
+def _is_json(given: bytes) -> bool:
+    kind, _, parameters = given.lower().partition(b";")
+    return kind.strip() == b"application/json" and parameters.strip() in (b"", b"charset=utf-8")
+
+
+def read_body(body: bytes) -> Any:
+    """The JSON value of a whole body whose headers were checked.
+
+    Raises:
+        ProblemError: too large, or what `read_json` refuses.
+    """
+    if len(body) > MAX_BODY:
+        raise _too_large()
+    return read_json(body)
 
 
 async def _rest(receive: Receive, body: bytes) -> bytes:
@@ -139,14 +153,43 @@ async def send_bytes(send: Send, body: bytes, kind: bytes) -> None:
 
 async def send_problem(send: Send, problem: ProblemError) -> None:
     """Sends a refusal."""
-    extra = tuple((name.encode(), value.encode()) for name, value in problem.headers)
-    await _send(send, problem.status, problem.body(), (_PROBLEM, *extra))
+    await _send(send, problem.status, problem.body(), _problem_headers(problem))
 
 
 async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
-    length = (b"content-length", b"%d" % len(body))
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, length, *_SAFE]})
+    whole = _all_headers(headers, body)
+    await send({"type": "http.response.start", "status": status, "headers": whole})
     await send({"type": "http.response.body", "body": body})
+
+
+def json_answer(body: bytes) -> bytes:
+    """JSON with status 200, as it goes over the wire."""
+    return _OK % len(body) + body
+
+
+def problem_answer(problem: ProblemError) -> bytes:
+    """A refusal, as it goes over the wire."""
+    body = problem.body()
+    return _head(problem.status, _all_headers(_problem_headers(problem), body)) + body
+
+
+def _problem_headers(problem: ProblemError) -> tuple[tuple[bytes, bytes], ...]:
+    return (_PROBLEM, *((name.encode(), value.encode()) for name, value in problem.headers))
+
+
+def _all_headers(headers: tuple[tuple[bytes, bytes], ...], body: bytes | None) -> list[tuple[bytes, bytes]]:
+    """Every header of an answer in order; without a body a place for its length."""
+    length = b"%d" if body is None else b"%d" % len(body)
+    return [*headers, (b"content-length", length), *_SAFE]
+
+
+def _head(status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
+    lines = b"".join(b"%b: %b\r\n" % header for header in headers)
+    phrase = http.HTTPStatus(status).phrase.encode()
+    return b"HTTP/1.1 %d %b\r\n%b\r\n" % (status, phrase, lines)
+
+
+_OK: Final = _head(200, _all_headers((_JSON,), None))
 
 
 def refusal(error: Exception) -> ProblemError:

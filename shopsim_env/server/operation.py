@@ -3,9 +3,9 @@
 Belongs here: the kind of row. The rows are in `operations` and `rlve_operations`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shopsim_env.server.fields import Field, Number
 from shopsim_env.server.opening import Gone
@@ -31,8 +31,7 @@ FENCE_QUERY: Final[dict[str, Field]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One request: the lease in its path, checked fields of body and query, whether it is the admin's."""
 
     lease_id: str
@@ -41,7 +40,8 @@ class Call:
     gone: Gone
 
 
-Handler = Callable[[Service, Call], Awaitable[Any]]
+Handler = Callable[[Service, Call], Any]
+"""From a request to its answer; what may have to wait gives a coroutine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,55 +28,55 @@ _START_CODES = (
 _LEASE_CODES = ("lease_lost", "stale_fence", "busy", "journal_failed", "search_index_error")
 
 
-async def _reset(service: Service, call: Call) -> Any:
-    return await service.reset(call.fields, call.gone)
+def _reset(service: Service, call: Call) -> Any:
+    return service.reset(call.fields, call.gone)
 
 
-async def _group(service: Service, call: Call) -> Any:
-    return await service.group(call.fields, call.gone)
+def _group(service: Service, call: Call) -> Any:
+    return service.group(call.fields, call.gone)
 
 
-async def _step(service: Service, call: Call) -> Any:
+def _step(service: Service, call: Call) -> Any:
     return service.step(call.lease_id, call.fields)
 
 
-async def _terminate(service: Service, call: Call) -> Any:
+def _terminate(service: Service, call: Call) -> Any:
     return service.terminate(call.lease_id, call.fields)
 
 
-async def _look(service: Service, call: Call) -> Any:
+def _look(service: Service, call: Call) -> Any:
     return service.look(call.lease_id)
 
 
-async def _give_back(service: Service, call: Call) -> Any:
+def _give_back(service: Service, call: Call) -> Any:
     return service.give_back(call.lease_id, call.query["fence"])
 
 
-async def _heartbeat(service: Service, call: Call) -> Any:
+def _heartbeat(service: Service, call: Call) -> Any:
     return service.heartbeat(call.lease_id, call.fields)
 
 
-async def _take_over(service: Service, call: Call) -> Any:
+def _take_over(service: Service, call: Call) -> Any:
     return service.take_over(call.lease_id)
 
 
-async def _trace(service: Service, call: Call) -> Any:
+def _trace(service: Service, call: Call) -> Any:
     return service.trace(call.lease_id)
 
 
-async def _give_back_all(service: Service, _: Call) -> Any:
+def _give_back_all(service: Service, _: Call) -> Any:
     return service.give_back_all()
 
 
-async def _about(service: Service, _: Call) -> Any:
+def _about(service: Service, _: Call) -> Any:
     return service.about()
 
 
-async def _tasks(service: Service, call: Call) -> Any:
+def _tasks(service: Service, call: Call) -> Any:
     return service.tasks(call.query)
 
 
-async def _health(service: Service, _: Call) -> Any:
+def _health(service: Service, _: Call) -> Any:
     return service.health()
 
 

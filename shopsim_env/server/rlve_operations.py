@@ -18,43 +18,43 @@ _START_CODES: Final = (
 )
 
 
-async def _info(service: Service, call: Call) -> Any:
-    return await service.rlve.info(call.query["language"])
+def _info(service: Service, call: Call) -> Any:
+    return service.rlve.info(call.query["language"])
 
 
-async def _reset(service: Service, call: Call) -> Any:
-    return await service.rlve.reset(call.fields, call.gone)
+def _reset(service: Service, call: Call) -> Any:
+    return service.rlve.reset(call.fields, call.gone)
 
 
-async def _step(service: Service, call: Call) -> Any:
+def _step(service: Service, call: Call) -> Any:
     return service.rlve.step(call.lease_id, call.fields)
 
 
-async def _look(service: Service, call: Call) -> Any:
+def _look(service: Service, call: Call) -> Any:
     return service.rlve.look(call.lease_id)
 
 
-async def _trace(service: Service, call: Call) -> Any:
+def _trace(service: Service, call: Call) -> Any:
     return service.rlve.trace(call.lease_id)
 
 
-async def _goal(service: Service, call: Call) -> Any:
+def _goal(service: Service, call: Call) -> Any:
     return service.rlve.goal(call.lease_id)
 
 
-async def _heartbeat(service: Service, call: Call) -> Any:
+def _heartbeat(service: Service, call: Call) -> Any:
     return service.rlve.heartbeat(call.lease_id, call.fields)
 
 
-async def _take_over(service: Service, call: Call) -> Any:
+def _take_over(service: Service, call: Call) -> Any:
     return service.rlve.take_over(call.lease_id)
 
 
-async def _give_back(service: Service, call: Call) -> Any:
+def _give_back(service: Service, call: Call) -> Any:
     return service.rlve.give_back(call.lease_id, call.query["fence"])
 
 
-async def _give_back_all(service: Service, _: Call) -> Any:
+def _give_back_all(service: Service, _: Call) -> Any:
     return service.rlve.give_back_all()
 
 

@@ -6,17 +6,19 @@ Belongs here: the life of the process. What is served is in `app`.
 import asyncio
 import contextlib
 import gc
+import importlib.util
 import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 
 from shopsim_env.errors import UsageError
 from shopsim_env.server.app import App
+from shopsim_env.server.front import Front
 
 LOG = logging.getLogger("shopsim_env.server")
 SWEEP_S: Final = 0.1
@@ -62,7 +64,7 @@ def run(app: App, bound: socket.socket, ending: Ending, started: Callable[[], No
     config = uvicorn.Config(
         app,
         loop="auto",
-        http="auto",
+        http=_connections(app),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -79,6 +81,15 @@ def run(app: App, bound: socket.socket, ending: Ending, started: Callable[[], No
     gc.set_threshold(10_000, 50, 50)
     server = _Server(config, app, ending, started)
     server.run(sockets=[bound])
+
+
+def _connections(app: App) -> Any:
+    """The protocol of connections: with the short way where httptools is there, else uvicorn's own choice."""
+    if importlib.util.find_spec("httptools") is None:
+        return "auto"
+    from shopsim_env.server.lane import lane
+
+    return lane(Front(app))
 
 
 class _Server(uvicorn.Server):

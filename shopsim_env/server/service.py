@@ -47,7 +47,13 @@ class Service:
     async def reset(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens an episode, when there is a slot."""
         (lease,) = await self._open(fields, gone, n=1, group=False)
-        return answers.joined(self._holding(lease), self._start(lease), self._private(lease, fields))
+        return self._opened(lease, fields)
+
+    def reset_now(self, fields: dict[str, Any]) -> bytes:
+        """Opens an episode without waiting; for a pool that has room."""
+        lease = self.pool.open(episode_request(fields))
+        self._log_open(lease)
+        return self._opened(lease, fields)
 
     async def group(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens a group of identical starts, when there are enough slots."""
@@ -164,11 +170,17 @@ class Service:
         request = episode_request(fields)
         leases = await open_when_free(self.pool, request, fields["wait_s"], gone, n=n, group=group)
         for lease in leases:
-            LOG.info(
-                "episode opened",
-                extra={"facts": {"slot": lease.slot, "fence": lease.fence, "task_id": lease.start.task_id}},
-            )
+            self._log_open(lease)
         return leases
+
+    def _log_open(self, lease: Lease) -> None:
+        LOG.info(
+            "episode opened",
+            extra={"facts": {"slot": lease.slot, "fence": lease.fence, "task_id": lease.start.task_id}},
+        )
+
+    def _opened(self, lease: Lease, fields: dict[str, Any]) -> bytes:
+        return answers.joined(self._holding(lease), self._start(lease), self._private(lease, fields))
 
     def _holding(self, lease: Lease) -> bytes:
         return encode(answers.holding(lease, self.pool.ttl_s))[1:-1]
