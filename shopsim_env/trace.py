@@ -71,6 +71,8 @@ def encode_action(action: object) -> Any:
         TraceError: JSON cannot hold the value exactly (code `unrecordable_action`): a tuple, NaN, a key that
             is no text, any other object.
     """
+    if type(action) is str:
+        return action
     for name, (kind, argument) in _TYPED.items():
         if isinstance(action, kind):
             return {_TYPED_KEY: name, argument: _plain(getattr(action, argument))}

@@ -172,6 +172,8 @@ class Reception(ABC):
         for lease in self._table.expired(now):
             self._drop(lease)
             self.counters.expired += 1
+        if not len(self._line):
+            return
         self._serve()
         for ticket in self._line:
             if ticket.deadline <= now:

@@ -4,7 +4,9 @@ Belongs here: which slot is free, which lease was used last, fencing numbers and
 """
 
 import secrets
+from bisect import insort
 from collections.abc import Iterator
+from operator import neg
 
 from shopsim_env.pool.lease import Lease, Request, Started
 
@@ -61,8 +63,8 @@ class LeaseTable:
     def drop(self, lease: Lease) -> None:
         """Frees the slot."""
         del self.leases[lease.id]
-        self._free.append(lease.slot)
-        self._free.sort(reverse=True)
+        # Downwards, as `_free` is kept.
+        insort(self._free, lease.slot, key=neg)
 
     def expired(self, now: float) -> Iterator[Lease]:
         """Leases whose time is over; each must be dropped before the next is asked for."""

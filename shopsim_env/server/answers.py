@@ -17,6 +17,7 @@ _RUNNING: Final = (
     b',"reward":0.0,"terminated":false,"truncated":false,"done":false,"termination_reason":null,'
     b'"action_feedback":'
 )
+_ENDED: Final = ("reward", "terminated", "truncated", "done")
 _VALID: Final = b',"valid":true,"failure_kind":null'
 
 
@@ -38,6 +39,13 @@ def started(lease: Lease, tools: str, release: str) -> bytes:
     return encode(members)[1:-1]
 
 
+def holding_bytes(lease: Lease, ttl_s: float) -> bytes:
+    """`holding` as members of a JSON object, written out; a lease id needs no escapes."""
+    return (
+        f'"lease_id":"{lease.id}","fence":{lease.fence},"slot":{lease.slot},"expires_in_s":{ttl_s!r}'.encode()
+    )
+
+
 def holding(lease: Lease, ttl_s: float) -> dict[str, Any]:
     """What a holder has to know of the lease."""
     return {"lease_id": lease.id, "fence": lease.fence, "slot": lease.slot, "expires_in_s": ttl_s}
@@ -50,20 +58,27 @@ def joined(*parts: bytes) -> bytes:
 
 def played(step: Step, tools: str) -> bytes:
     """The answer to a step or a forced end, as JSON."""
-    page = step.page if isinstance(step, ServedStep) else page_bytes(step)
-    if isinstance(step, ServedStep) and not step.done:
-        rest = _RUNNING + step.feedback + b',"reward_detail":{},"info":' + _info(step.info) + _VALID
-    else:
-        rest = b"," + encode(_result(step))[1:-1]
-    if tools == "dynamic" and step.valid:
-        schemas = step.tools if isinstance(step, ServedStep) else encode(tools_for(step.observation_state))
-        return b"".join((b"{", page, rest, b',"tools":', schemas, b"}"))
-    return b"".join((b"{", page, rest, b"}"))
+    dynamic = tools == "dynamic" and step.valid
+    if isinstance(step, ServedStep) and step.valid:
+        end = (b',"tools":', step.tools, b"}") if dynamic else (b"}",)
+        return b"".join((b"{", *step.pieces, *_served_result(step), *end))
+    rest = {**_result(step), **({"tools": tools_for(step.observation_state)} if dynamic else {})}
+    return with_page(step, rest)
+
+
+def _served_result(step: ServedStep) -> tuple[bytes, ...]:
+    """`_result` as bytes, from what was encoded already."""
+    head = _RUNNING
+    if step.done:
+        reason = f'"termination_reason":"{step.termination_reason}","action_feedback":'
+        head = b"," + encode({name: getattr(step, name) for name in _ENDED})[1:-1] + f",{reason}".encode()
+    feedback = b"null" if step.action_feedback is None else step.feedback
+    return (head, feedback, b',"reward_detail":', step.detail, b',"info":', _info(step.info), _VALID)
 
 
 def _info(info: dict[str, Any]) -> bytes:
     """JSON of the counts of a step, written out: the encoder takes longer to start than this takes."""
-    if "shopper" in info:
+    if "shopper" in info or "purchase" in info:
         return encode(info)
     counts = ",".join([f'"{name}":{value}' for name, value in info.items()])
     return f"{{{counts}}}".encode()

@@ -183,7 +183,7 @@ class Service:
         return answers.joined(self._holding(lease), self._start(lease), self._private(lease, fields))
 
     def _holding(self, lease: Lease) -> bytes:
-        return encode(answers.holding(lease, self.pool.ttl_s))[1:-1]
+        return answers.holding_bytes(lease, self.pool.ttl_s)
 
     def _start(self, lease: Lease) -> bytes:
         """What the reset showed. Kept for a while: rollouts of one task all begin alike."""

@@ -27,7 +27,7 @@ from shopsim_env.shop.briefing import brief, find_task
 from shopsim_env.shop.episode import ReleaseLike, Reset, Step
 from shopsim_env.shop.feedback import Feedback
 from shopsim_env.shop.observation import observe
-from shopsim_env.shop.options import TASK_MODES, EnvOptions, action_limit, integer, one_of, split_ids
+from shopsim_env.shop.options import TASK_MODES, action_limit, integer, one_of, options_of, split_ids
 from shopsim_env.shop.pages import Page, ProductDetail, SearchHome, Terminal, clickable
 from shopsim_env.shop.render import PageText
 from shopsim_env.shop.session import Turn
@@ -107,7 +107,7 @@ class ShopEnv:
         persona_view: str = "default",
         shopper_wording: Wording | None = None,
     ) -> None:
-        self._options = EnvOptions(
+        self._options = options_of(
             task_mode=task_mode,
             interaction_mode=interaction_mode,
             option_match=option_match,
@@ -339,11 +339,12 @@ class ShopEnv:
                 "reward_detail": {} if detail is None else detail.as_dict(),
                 "info": counts if info is None else {**counts, **info},
             },
+            detail,
         )
         self._episode = episode
         return step
 
-    def _shown(self, episode: _Episode, outcome: dict[str, Any]) -> Step:
+    def _shown(self, episode: _Episode, outcome: dict[str, Any], _: RewardDetail | None) -> Step:
         """The step with its page; a server overrides this, because it sends pages as bytes."""
         state, text = self._state(episode)
         return Step(self._render(state, text), state, **outcome)

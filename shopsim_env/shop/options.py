@@ -5,6 +5,7 @@ Belongs here: checked values and their defaults. What they mean for an episode i
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 from shopsim_env.errors import TaskError, UsageError
@@ -47,7 +48,23 @@ class EnvOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """Keywords that make a `ShopEnv` which plays the same."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: getattr(self, name) for name in _NAMES}
+
+
+_NAMES = tuple(item.name for item in fields(EnvOptions))
+_known_options = lru_cache(maxsize=64, typed=True)(EnvOptions)
+
+
+def options_of(**given: Any) -> EnvOptions:
+    """Checked options. Kept, because the episodes of a server ask for the same few.
+
+    Raises:
+        UsageError: as `EnvOptions`.
+    """
+    try:
+        return _known_options(**given)
+    except TypeError:  # a value that is no key; the check says what is wrong with it
+        return EnvOptions(**given)
 
 
 def action_limit(interaction_mode: str, max_actions: int | None) -> int:

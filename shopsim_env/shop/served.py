@@ -6,16 +6,19 @@ together. No goals.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring
-from typing import Any
+from typing import Any, NamedTuple
 
+from shopsim_env.reward.total import RewardDetail
 from shopsim_env.shop.env import ShopEnv, Step
 from shopsim_env.shop.episode import ReleaseLike, Reset
+from shopsim_env.shop.feedback import Feedback
 from shopsim_env.shop.observation import observe
 from shopsim_env.shop.pages import Page
 from shopsim_env.shop.render import BLANK_LINE, last_action_block, render_observation_state
+from shopsim_env.shop.shelf import caches_of
 from shopsim_env.shop.tools import tools_for
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -43,13 +46,19 @@ class PageBytes:
 class ServedStep(Step):
     """A step with its page as bytes. `observation` and `observation_state` are empty: the bytes hold them.
 
-    `page` is `"observation":…,"observation_state":…`, `feedback` and `tools` are the JSON of the action
-    feedback and of the dynamic tool schemas.
+    `pieces` make up `"observation":…,"observation_state":…`; `feedback`, `tools` and `detail` are the JSON of
+    the action feedback, of the dynamic tool schemas and of the reward detail.
     """
 
-    page: bytes = b""
+    pieces: tuple[bytes, ...] = ()
     feedback: bytes = b"null"
     tools: bytes = b""
+    detail: bytes = b"{}"
+
+    @property
+    def page(self) -> bytes:
+        """The pieces, joined."""
+        return b"".join(self.pieces)
 
 
 class ServedEnv(ShopEnv):
@@ -58,34 +67,40 @@ class ServedEnv(ShopEnv):
     def __init__(self, release: ReleaseLike, **options: Any) -> None:
         super().__init__(release, **options)
         # Other texts are no sum of parts; they are made and encoded anew each time.
-        self._in_parts = self.options["observation_style"] == "full"
+        self._in_parts = self._options.observation_style == "full"
+        self._details = caches_of(release).details
 
-    def _shown(self, episode: Any, outcome: dict[str, Any]) -> ServedStep:
-        feedback = outcome["action_feedback"]
-        encoded = feedback_bytes(feedback)
+    def _shown(self, episode: Any, outcome: dict[str, Any], detail: RewardDetail | None) -> ServedStep:
+        told = _NOTHING if episode.feedback is None else _told(episode.feedback)
+        encoded = b"{}" if detail is None else self._detail(detail, outcome["reward_detail"])
         if episode.talk is not None or not self._in_parts:
-            step = ShopEnv._shown(self, episode, outcome)
+            step = ShopEnv._shown(self, episode, outcome, detail)
             tools = encode(tools_for(step.observation_state))
-            return ServedStep("", {}, **outcome, page=page_bytes(step), feedback=encoded, tools=tools)
-        parts = self._parts(episode.page)
-        if feedback is None:
-            text, last = b"", b""
-        else:
-            text = _quoted(last_action_block(feedback) + BLANK_LINE)
-            last = b',"last_action":' + encoded
-        page = b"".join(
-            (
-                b'"observation":"',
-                parts.before,
-                text,
-                parts.after,
-                b'","observation_state":',
-                parts.state,
-                last,
-                b"}",
+            return ServedStep(
+                "", {}, **outcome, pieces=(page_bytes(step),), feedback=told.json, tools=tools, detail=encoded
             )
+        parts = self._parts(episode.page)
+        pieces = (
+            b'"observation":"',
+            parts.before,
+            told.text,
+            parts.after,
+            b'","observation_state":',
+            parts.state,
+            told.last,
+            b"}",
         )
-        return ServedStep("", {}, **outcome, page=page, feedback=encoded, tools=parts.tools)
+        return ServedStep(
+            "", {}, **outcome, pieces=pieces, feedback=told.json, tools=parts.tools, detail=encoded
+        )
+
+    def _detail(self, detail: RewardDetail, form: dict[str, Any]) -> bytes:
+        """JSON of a detail. Kept with the very object, because `ShopEnv` keeps that for equal purchases."""
+        kept = self._details.get(id(detail))
+        if kept is None or kept[0] is not detail:
+            kept = (detail, encode(form))
+            self._details.put(id(detail), kept)
+        return kept[1]
 
     def _parts(self, page: Page) -> PageBytes:
         view = self._shelf.view(page)
@@ -112,17 +127,25 @@ def page_bytes(shown: Step | Reset) -> bytes:
     return encode({"observation": shown.observation, "observation_state": shown.observation_state})[1:-1]
 
 
-def feedback_bytes(feedback: Mapping[str, Any] | None) -> bytes:
-    """JSON of an action feedback. Written out, because the encoder takes longer to start than this takes."""
-    if feedback is None:
-        return b"null"
-    if "missing_option_axes" in feedback:
-        return encode(feedback)
-    valid = "true" if feedback["valid"] else "false"
-    action, message = encode_basestring(feedback["action"]), encode_basestring(feedback["message"])
-    return (
-        f'{{"action":{action},"valid":{valid},"reason":"{feedback["reason"]}","message":{message}}}'
-    ).encode()
+class _Told(NamedTuple):
+    """What an action feedback puts into an answer: its block of the text (JSON without quotes), its member of
+    the state, and itself.
+    """
+
+    text: bytes
+    last: bytes
+    json: bytes
+
+
+_NOTHING = _Told(b"", b"", b"null")
+
+
+@lru_cache(maxsize=4_096)
+def _told(feedback: Feedback) -> _Told:
+    """Kept, because rollouts of one task click and search the same few texts."""
+    form = feedback.as_dict()
+    encoded = encode(form)
+    return _Told(_quoted(last_action_block(form) + BLANK_LINE), b',"last_action":' + encoded, encoded)
 
 
 def _quoted(text: str) -> bytes:

@@ -68,9 +68,12 @@ class Found:
 
 
 class ShelfCaches:
-    """The bounded caches of one release. `scores` belongs to the episode: purchases scored lately."""
+    """The bounded caches of one release.
 
-    __slots__ = ("listings", "opened", "queries", "results", "scores", "views")
+    `scores` belongs to the episode: purchases scored lately; `details` to a server: their details as JSON.
+    """
+
+    __slots__ = ("details", "listings", "opened", "queries", "results", "scores", "views")
 
     def __init__(self) -> None:
         self.listings: BoundedCache[str, Listing] = BoundedCache(LISTINGS)
@@ -79,6 +82,7 @@ class ShelfCaches:
         self.results: BoundedCache[tuple[Any, ...], View] = BoundedCache(RESULTS)
         self.views: BoundedCache[tuple[Any, ...], View] = BoundedCache(VIEWS)
         self.scores: BoundedCache[tuple[Any, ...], Any] = BoundedCache(SCORES)
+        self.details: BoundedCache[int, tuple[Any, bytes]] = BoundedCache(SCORES)
 
     def clear(self) -> None:
         """Forgets everything."""
