@@ -123,9 +123,9 @@ class ShopEnv:
         self._render = RENDERERS[observation_style]
         self._split = None if split is None else split_ids(release.splits, split)
         self._release = release
-        caches = caches_of(release)
-        self._shelf = Shelf(release, caches)
-        self._scores = caches.scores
+        self._caches = caches_of(release)
+        self._shelf = Shelf(release, self._caches)
+        self._scores = self._caches.scores
         self._goals = release.private()
         self._random: random.Random | int | None = None
         self._episode: _Episode | None = None
@@ -258,14 +258,7 @@ class ShopEnv:
 
     def _play(self, episode: _Episode, action: object) -> Step:
         try:
-            turn, talk = take_turn(
-                episode.page,
-                parse_action(action),
-                self._shelf,
-                self._options.page_size,
-                episode.talk,
-                self._wording,
-            )
+            turn, talk = self._turn(episode, action)
         except SimulatorError:
             return self._fault(episode)
         following = episode.after(turn, talk)
@@ -277,6 +270,17 @@ class ShopEnv:
         ):
             return self._force_end(following, "action_limit")
         return self._commit(following)
+
+    def _turn(self, episode: _Episode, action: object) -> tuple[Turn, Talk | None]:
+        """What the pages, or the shopper, make of an action; a server remembers it."""
+        return take_turn(
+            episode.page,
+            parse_action(action),
+            self._shelf,
+            self._options.page_size,
+            episode.talk,
+            self._wording,
+        )
 
     def _fault(self, episode: _Episode) -> Step:
         step = self._commit(episode)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
+from shopsim_env.dialogue.shopper import Talk
 from shopsim_env.reward.total import RewardDetail
 from shopsim_env.shop.env import ShopEnv, Step
 from shopsim_env.shop.episode import ReleaseLike, Reset
@@ -18,11 +19,13 @@ from shopsim_env.shop.feedback import Feedback
 from shopsim_env.shop.observation import observe
 from shopsim_env.shop.pages import Page
 from shopsim_env.shop.render import BLANK_LINE, last_action_block, render_observation_state
-from shopsim_env.shop.shelf import caches_of
+from shopsim_env.shop.session import Turn
 from shopsim_env.shop.tools import tools_for
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _KEY = "json"
+_KEPT_ACTION = 200
+"""Longest action in characters whose outcome is remembered."""
 
 
 def encode(value: Any) -> bytes:
@@ -68,7 +71,24 @@ class ServedEnv(ShopEnv):
         super().__init__(release, **options)
         # Other texts are no sum of parts; they are made and encoded anew each time.
         self._in_parts = self._options.observation_style == "full"
-        self._details = caches_of(release).details
+        self._details, self._turns = self._caches.details, self._caches.turns
+
+    def _turn(self, episode: Any, action: object) -> tuple[Turn, Talk | None]:
+        """As `ShopEnv`; remembered, because rollouts of one task do the same on the same pages.
+
+        Keyed by the very page, which the memory hands out again and keeps alive: comparing pages by value
+        would cost as much as the turn.
+        """
+        page = episode.page
+        if episode.talk is not None or type(action) is not str or len(action) > _KEPT_ACTION:
+            return super()._turn(episode, action)
+        key = (id(page), action, self._options.page_size)
+        kept = self._turns.get(key)
+        if kept is None or kept[0] is not page:
+            kept = (page, super()._turn(episode, action))
+            self._turns.put(key, kept)
+        found: tuple[Turn, Talk | None] = kept[1]
+        return found
 
     def _shown(self, episode: Any, outcome: dict[str, Any], detail: RewardDetail | None) -> ServedStep:
         told = _NOTHING if episode.feedback is None else _told(episode.feedback)

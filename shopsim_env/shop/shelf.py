@@ -26,6 +26,7 @@ QUERIES = 4_096
 RESULTS = 2_048
 VIEWS = 4_096
 SCORES = 8_192
+TURNS = 8_192
 
 
 class Catalogue(Protocol):
@@ -70,10 +71,11 @@ class Found:
 class ShelfCaches:
     """The bounded caches of one release.
 
-    `scores` belongs to the episode: purchases scored lately; `details` to a server: their details as JSON.
+    `scores` belongs to the episode: purchases scored lately. `details` and `turns` belong to a server: reward
+    details as JSON, and what came of an action on a page.
     """
 
-    __slots__ = ("details", "listings", "opened", "queries", "results", "scores", "views")
+    __slots__ = ("details", "listings", "opened", "queries", "results", "scores", "turns", "views")
 
     def __init__(self) -> None:
         self.listings: BoundedCache[str, Listing] = BoundedCache(LISTINGS)
@@ -83,6 +85,7 @@ class ShelfCaches:
         self.views: BoundedCache[tuple[Any, ...], View] = BoundedCache(VIEWS)
         self.scores: BoundedCache[tuple[Any, ...], Any] = BoundedCache(SCORES)
         self.details: BoundedCache[int, tuple[Any, bytes]] = BoundedCache(SCORES)
+        self.turns: BoundedCache[tuple[Any, ...], Any] = BoundedCache(TURNS)
 
     def clear(self) -> None:
         """Forgets everything."""
