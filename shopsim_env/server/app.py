@@ -231,6 +231,8 @@ def read_query(fields: Mapping[str, Field], query: bytes) -> dict[str, Any]:
     Raises:
         ProblemError: as `read_fields`.
     """
+    if not query:
+        return read_fields(fields, {}, "query")
     if not fields:
         return {}
     pairs = parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True)

@@ -98,9 +98,9 @@ class Service:
         """The line of the episode's trace, so far."""
         return self.pool.trace(lease_id).line()
 
-    def give_back(self, lease_id: str, fence: int | None) -> dict[str, Any]:
+    def give_back(self, lease_id: str, fence: int | None) -> bytes:
         """Releases the lease."""
-        return {"released": self.pool.give_back(lease_id, fence)}
+        return b'{"released":true}' if self.pool.give_back(lease_id, fence) else b'{"released":false}'
 
     def give_back_all(self) -> dict[str, Any]:
         """Releases every lease."""

@@ -34,6 +34,7 @@ from shopsim_env.shop.session import Turn
 from shopsim_env.shop.shelf import Shelf, caches_of
 from shopsim_env.shop.styles import RENDERERS
 from shopsim_env.shop.tools import static_tools, tools_for
+from shopsim_env.tasks.model import Task
 from shopsim_env.versions import ENVIRONMENT_VERSION, PAGE_SIZE
 
 __all__ = ["FORCED_ENDS", "TASK_MODES", "Reset", "ShopEnv", "Step"]
@@ -162,20 +163,9 @@ class ShopEnv:
             generator = self._generator(generator)
             task_id = generator.choice(self._drawable())
         task = find_task(self._release.tasks, task_id)
-        told = brief(task, self._goals, self._options, 0 if seed is None else seed)
-        episode = _Episode(task.task_id, talk=told.talk)
-        state, text = self._state(episode)
+        episode, start = self._begin(task, 0 if seed is None else seed)
         self._random, self._episode = generator, episode
-        return Reset(
-            task_instruction=told.instruction,
-            observation=self._render(state, text),
-            observation_state=state,
-            user_persona=told.persona,
-            task_id=task.task_id,
-            task_mode=self._options.task_mode,
-            interaction_mode=self._options.interaction_mode,
-            environment_version=ENVIRONMENT_VERSION,
-        )
+        return start
 
     def step(self, action: object) -> Step:
         """Plays one action: a typed action, an OpenAI tool call or canonical text.
@@ -270,6 +260,23 @@ class ShopEnv:
         ):
             return self._force_end(following, "action_limit")
         return self._commit(following)
+
+    def _begin(self, task: Task, seed: object) -> tuple[_Episode, Reset]:
+        """A new episode and what its start shows; a server remembers it."""
+        told = brief(task, self._goals, self._options, seed)
+        episode = _Episode(task.task_id, talk=told.talk)
+        state, text = self._state(episode)
+        start = Reset(
+            task_instruction=told.instruction,
+            observation=self._render(state, text),
+            observation_state=state,
+            user_persona=told.persona,
+            task_id=task.task_id,
+            task_mode=self._options.task_mode,
+            interaction_mode=self._options.interaction_mode,
+            environment_version=ENVIRONMENT_VERSION,
+        )
+        return episode, start
 
     def _turn(self, episode: _Episode, action: object) -> tuple[Turn, Talk | None]:
         """What the pages, or the shopper, make of an action; a server remembers it."""

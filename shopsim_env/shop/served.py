@@ -21,6 +21,7 @@ from shopsim_env.shop.pages import Page
 from shopsim_env.shop.render import BLANK_LINE, last_action_block, render_observation_state
 from shopsim_env.shop.session import Turn
 from shopsim_env.shop.tools import tools_for
+from shopsim_env.tasks.model import Task
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _KEY = "json"
@@ -72,6 +73,17 @@ class ServedEnv(ShopEnv):
         # Other texts are no sum of parts; they are made and encoded anew each time.
         self._in_parts = self._options.observation_style == "full"
         self._details, self._turns = self._caches.details, self._caches.turns
+
+    def _begin(self, task: Task, seed: object) -> tuple[Any, Reset]:
+        """As `ShopEnv`, but starts are shared: nobody changes what a server sends."""
+        if self._options.interaction_mode == "multi_turn":
+            return super()._begin(task, seed)  # the seed words what the shopper says
+        key = (task.task_id, self._options)
+        kept: tuple[Any, Reset] | None = self._caches.starts.get(key)
+        if kept is None:
+            kept = super()._begin(task, seed)
+            self._caches.starts.put(key, kept)
+        return kept
 
     def _turn(self, episode: Any, action: object) -> tuple[Turn, Talk | None]:
         """As `ShopEnv`; remembered, because rollouts of one task do the same on the same pages.

@@ -26,6 +26,7 @@ QUERIES = 4_096
 RESULTS = 2_048
 VIEWS = 4_096
 SCORES = 8_192
+STARTS = 1_024
 TURNS = 8_192
 
 
@@ -71,11 +72,11 @@ class Found:
 class ShelfCaches:
     """The bounded caches of one release.
 
-    `scores` belongs to the episode: purchases scored lately. `details` and `turns` belong to a server: reward
-    details as JSON, and what came of an action on a page.
+    `scores` belongs to the episode: purchases scored lately. `details`, `starts` and `turns` belong to a
+    server: reward details as JSON, starts of episodes, and what came of an action on a page.
     """
 
-    __slots__ = ("details", "listings", "opened", "queries", "results", "scores", "turns", "views")
+    __slots__ = ("details", "listings", "opened", "queries", "results", "scores", "starts", "turns", "views")
 
     def __init__(self) -> None:
         self.listings: BoundedCache[str, Listing] = BoundedCache(LISTINGS)
@@ -85,6 +86,7 @@ class ShelfCaches:
         self.views: BoundedCache[tuple[Any, ...], View] = BoundedCache(VIEWS)
         self.scores: BoundedCache[tuple[Any, ...], Any] = BoundedCache(SCORES)
         self.details: BoundedCache[int, tuple[Any, bytes]] = BoundedCache(SCORES)
+        self.starts: BoundedCache[tuple[Any, ...], Any] = BoundedCache(STARTS)
         self.turns: BoundedCache[tuple[Any, ...], Any] = BoundedCache(TURNS)
 
     def clear(self) -> None:
@@ -104,7 +106,10 @@ def caches_of(release: Any) -> ShelfCaches:
     """
     try:
         with _CACHES_LOCK:
-            return _CACHES.setdefault(release, ShelfCaches())
+            known = _CACHES.get(release)
+            if known is None:
+                known = _CACHES[release] = ShelfCaches()
+            return known
     except TypeError:
         return ShelfCaches()
 
