@@ -26,18 +26,12 @@ class Field:
     default: Any = None
     nullable: bool = False
 
-    def read(self, name: str, value: Any) -> Any:
-        """The checked value.
+    def check(self, name: str, value: Any) -> Any:
+        """The checked value; null comes here only where it is not allowed.
 
         Raises:
             ProblemError: `wrong_type` or `out_of_range`.
         """
-        if value is None and self.nullable:
-            return None
-        return self.check(name, value)
-
-    def check(self, name: str, value: Any) -> Any:
-        """As `read`, for a value that is not null."""
         raise wrong_type(name, "nothing", value)
 
     def schema(self) -> Schema:
@@ -214,7 +208,8 @@ def read_fields(fields: Mapping[str, Field], value: Any, what: str) -> dict[str,
     found = {}
     for name, field in fields.items():
         if name in value:
-            found[name] = field.read(name, value[name])
+            given = value[name]
+            found[name] = None if given is None and field.nullable else field.check(name, given)
         elif field.required:
             raise ProblemError(f"{what}: expected the field {name!r}, found none", code="missing_field")
         else:

@@ -6,6 +6,8 @@ in one piece on a quiet connection is answered where it was read; every other on
 compares the bytes of both ways. Needs httptools; pyproject holds uvicorn to the releases this was read for.
 """
 
+import asyncio
+
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from shopsim_env.server.front import Front, Wanted
@@ -25,12 +27,22 @@ class _Lane(HttpToolsProtocol):
     front: Front
     _wanted: Wanted | None = None
     _content: bytes = b""
+    _idle: asyncio.TimerHandle | None = None
+    _quiet_since: float | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._idle is not None:
+            self._idle.cancel()
 
     def data_received(self, data: bytes) -> None:
+        self._quiet_since = None
         super().data_received(data)
+        if self._wanted is None:
+            return
         if self.transport.is_closing():
             self._wanted = None  # what came was no HTTP
-        elif self._wanted is not None:
+        else:
             self._ordinary()  # the rest of it comes later
 
     def on_message_begin(self) -> None:
@@ -62,7 +74,24 @@ class _Lane(HttpToolsProtocol):
             return
         self._wanted = None
         self.transport.write(self.front.answer(wanted, dict(self.headers), self._content))
-        self.on_response_complete()
+        self.server_state.total_requests += 1
+        self._quiet_since = self.loop.time()
+        if self._idle is None:
+            self._idle = self.loop.call_later(self.timeout_keep_alive, self._look_idle)
+
+    def _look_idle(self) -> None:
+        """Closes a connection that nobody used for `timeout_keep_alive` seconds.
+
+        One timer that looks again, because a new one after every answer costs as much as reading the request.
+        """
+        self._idle = None
+        if self._quiet_since is None:
+            return  # a request has begun; whoever answers it sets the next timer
+        left = self._quiet_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._idle = self.loop.call_later(left, self._look_idle)
+        else:
+            self.timeout_keep_alive_handler()
 
     def _quiet(self) -> bool:
         """Whether the connection has nothing else to do and goes on afterwards."""
