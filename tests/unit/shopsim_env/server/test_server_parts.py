@@ -99,7 +99,7 @@ def test_fields_that_are_taken():
         "dynamic",
         False,
     )
-    assert code_of(Field(about="x").read, "name", 1) == "wrong_type"
+    assert code_of(Field(about="x").check, "name", 1) == "wrong_type"
     assert schema_of({"a": Field(about="x")})["properties"] == {"a": {"description": "x"}}
 
 
