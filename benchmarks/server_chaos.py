@@ -1,32 +1,71 @@
 """kill -9 of the server at random moments under load: does every episode end as if nothing had happened?
 
-    python benchmarks/server_chaos.py [--kills 30] [--players 16] [--release DIR] [--seed 1]
+    python benchmarks/server_chaos.py [--kills 30] [--players 16] [--rlve 20] [--release DIR] [--seed 1]
 
 The server runs with a resume log and is started again on the same port after every kill. Players repeat
-what got no answer, with the same request id. Compared are the trace of every episode with that of an
-undisturbed run in process, byte for byte, and at the end the number of free slots. Exit code 1 when
-anything differs.
+what got no answer, with the same request id. Compared are the trace of every episode, of the Shop and of
+RLVE, with that of an undisturbed run in process, byte for byte, and at the end the number of free slots. Exit
+code 1 when anything differs.
 """
 
 import argparse
 import http.client
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from server import free_port, shop, wait_for
 
 from shopsim_env import load_release
 from shopsim_env.canonical import compact_json
 from shopsim_env.pool import EpisodeRequest, LeasePool
+from shopsim_env.rlve.episode import EpisodeKey
+from shopsim_env.rlve.leases import RlveLeases, RlveRequest
+from shopsim_env.rlve.market import Market
 
-Script = tuple[int, list[str], bytes]
+
+class Script(NamedTuple):
+    """An episode: how it is asked for, what is sent in which field, its undisturbed trace."""
+
+    path: str
+    start: dict[str, Any]
+    field: str
+    sent: list[Any]
+    trace: bytes
+
+
+def undisturbed_rlve(release: Any, count: int) -> list[Script]:
+    """RLVE episodes: a search, questions, and half of them answered."""
+    asks = [{"assistant_message": f"请问第 {number} 点是什么？"} for number in range(2)]
+    search = {"name": "catalog.search", "args": {"query": ""}}
+    turns = [{"assistant_message": "我看看。", "tool_calls": [search]}, *asks]
+    answer = {"assistant_message": "好了。", "answer": {"done": True}}
+    found = []
+    with Market.of(release) as market:
+        leases = RlveLeases(market, 1)
+        for number in range(count):
+            asked = {
+                "env_id": ("POLICY", "PD", "STATUS")[number % 3],
+                "difficulty": number % 5,
+                "seed": number,
+            }
+            lease = leases.open(RlveRequest(EpisodeKey(**asked)))
+            sent = [*turns, answer] if number % 2 else turns
+            played = []
+            for turn in sent:
+                if not lease.done:
+                    leases.step(lease.id, turn, fence=lease.fence)
+                    played.append(turn)
+            found.append(Script("/v1/rlve/episodes", asked, "turn", played, leases.trace(lease.id).line()))
+            leases.give_back(lease.id)
+    return found
 
 
 def undisturbed(release: Any, count: int) -> list[Script]:
@@ -45,7 +84,8 @@ def undisturbed(release: Any, count: int) -> list[Script]:
             state = pool.step(lease.id, actions[-1], fence=lease.fence).observation_state
         if not lease.done:
             pool.terminate(lease.id, "generation_length", fence=lease.fence)
-        found.append((task_id, actions, pool.trace(lease.id).line()))
+        start = {"task_id": task_id}
+        found.append(Script("/v1/episodes", start, "action", actions, pool.trace(lease.id).line()))
         pool.give_back(lease.id)
     return found
 
@@ -59,36 +99,36 @@ class Player(threading.Thread):
         self.scripts = scripts
         self.draws = random.Random(number)  # noqa: S311
         self.stop = stop
-        self.episodes = self.repeats = 0
+        self.episodes = self.rlve = self.repeats = 0
         self.problems: list[str] = []
 
     def run(self) -> None:
         """Until told to stop; the episode that has begun is finished."""
         while not self.stop.is_set():
-            task, actions, trace = self.draws.choice(self.scripts)
             try:
-                self.play(task, actions, trace)
+                self.play(self.draws.choice(self.scripts))
             except Exception as error:
                 self.problems.append(repr(error))
                 return
             self.episodes += 1
 
-    def play(self, task: int, actions: list[str], trace: bytes) -> None:
+    def play(self, script: Script) -> None:
         """One episode, compared."""
         key = f"{self.draws.getrandbits(128):032x}"
-        lease = self.ask("POST", "/v1/episodes", {"task_id": task, "request_id": key})
-        path, fence = f"/v1/episodes/{lease['lease_id']}", lease["fence"]
+        lease = self.ask("POST", script.path, {**script.start, "request_id": key})
+        path, fence = f"{script.path}/{lease['lease_id']}", lease["fence"]
         done = False
-        for count, action in enumerate(actions):
-            step = {"action": action, "fence": fence, "request_id": str(count)}
+        for count, sent in enumerate(script.sent):
+            step = {script.field: sent, "fence": fence, "request_id": str(count)}
             done = self.ask("POST", f"{path}/step", step)["done"]
-        if not done:
+        if not done and script.field == "action":
             end = {"reason": "generation_length", "fence": fence, "request_id": "end"}
             self.ask("POST", f"{path}/terminate", end)
         found = compact_json(self.ask("GET", f"{path}/trace")).encode() + b"\n"
-        if found != trace:
-            self.problems.append(f"task {task}: another trace")
+        if found != script.trace:
+            self.problems.append(f"{script.start}: another trace")
         self.ask("DELETE", f"{path}?fence={fence}")
+        self.rlve += script.field == "turn"
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """Repeats until there is an answer; 503 asks for it too."""
@@ -115,18 +155,28 @@ class Player(threading.Thread):
         raise RuntimeError(f"{method} {path}: no answer")
 
 
+def free_slots(port: int) -> list[int]:
+    """Free slots of every pool that was used, as `/metrics` tells them."""
+    wire = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    wire.request("GET", "/metrics")
+    lines = wire.getresponse().read().decode().splitlines()
+    wire.close()
+    return [round(float(line.split()[1])) for line in lines if re.match(r"shopsim_(rlve_)?free_slots ", line)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--players", type=int, default=16)
     parser.add_argument("--slots", type=int, default=8, help="fewer than players: some wait (default 8)")
     parser.add_argument("--tasks", type=int, default=60)
+    parser.add_argument("--rlve", type=int, default=20, help="RLVE episodes among them (default 20)")
     parser.add_argument("--release")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     draws = random.Random(arguments.seed)  # noqa: S311
     with load_release(arguments.release) as release:
-        scripts = undisturbed(release, arguments.tasks)
+        scripts = undisturbed(release, arguments.tasks) + undisturbed_rlve(release, arguments.rlve)
     stop, port = threading.Event(), free_port()
     players = [Player(port, scripts, number, stop) for number in range(arguments.players)]
     with tempfile.TemporaryDirectory() as folder:
@@ -146,15 +196,18 @@ def main() -> int:
         stop.set()
         for player in players:
             player.join(180)
-        left = players[0].ask("GET", "/healthz")["free_slots"]
+        left = free_slots(port)
         server.terminate()
         server.wait(30)
     problems = [problem for player in players for problem in player.problems]
-    problems += [f"{arguments.slots - left} slots lost"] if left != arguments.slots else []
+    problems += (
+        [f"{arguments.slots} slots, at the end free: {left}"] if set(left) != {arguments.slots} else []
+    )
     problems += ["a player hangs"] if any(player.is_alive() for player in players) else []
     report = {
         "kills": arguments.kills,
         "episodes": sum(player.episodes for player in players),
+        "rlve_episodes": sum(player.rlve for player in players),
         "requests_repeated": sum(player.repeats for player in players),
         "problems": problems,
     }

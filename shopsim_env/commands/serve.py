@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import os
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 from shopsim_env.commands.output import add_common, add_release, show, show_json
@@ -101,9 +102,13 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     release.private()  # a public copy is refused now, not at the first reset
     with ExitStack() as opened:
         bound = opened.enter_context(closing(listen(arguments.host, arguments.port)))
-        journal = None
+        journal = rlve_journal = None
         if arguments.resume_log:
-            journal = opened.enter_context(closing(Journal(arguments.resume_log, sync=arguments.resume_sync)))
+            folders = (Path(arguments.resume_log), Path(arguments.resume_log) / "rlve")
+            journal, rlve_journal = (
+                opened.enter_context(closing(Journal(folder, sync=arguments.resume_sync)))
+                for folder in folders
+            )
         rules = {
             "ttl_s": arguments.lease_ttl,
             "max_waiting": arguments.max_waiting,
@@ -111,23 +116,26 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         }
         pool = LeasePool(release, arguments.slots, journal=journal, env_class=ServedEnv, **rules)
         opened.enter_context(closing(pool))
-        rlve = opened.enter_context(closing(RlveService(release, arguments.slots, **rules)))
+        rlve = RlveService(release, arguments.slots, journal=rlve_journal, **rules)
+        opened.enter_context(closing(rlve))
+        rlve.resume()
         start_logging(arguments.log_level)
         app = App(Service(release, pool, rlve), guard)
         app.add([Route(PATH, ShopAgent(app))])
         add_pages(app, root)
         ending = Ending(park=journal is not None, drain_s=arguments.drain)
-        run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release, pool))
+        resumed = pool.counters.resumed + rlve.resumed
+        run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release.id, resumed))
     return 0
 
 
-def _announce(arguments: argparse.Namespace, address: Any, release: Release, pool: Any) -> None:
+def _announce(arguments: argparse.Namespace, address: Any, release_id: str, resumed: int) -> None:
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     facts = {
         "url": f"http://{host}:{address[1]}",
-        "release": release.id,
-        "slots": pool.slots,
-        "resumed_leases": pool.counters.resumed,
+        "release": release_id,
+        "slots": arguments.slots,
+        "resumed_leases": resumed,
         "resume_log": arguments.resume_log,
     }
     if arguments.json:
@@ -136,7 +144,7 @@ def _announce(arguments: argparse.Namespace, address: Any, release: Release, poo
         show(
             [
                 f"serving {facts['url']}",
-                f"release {release.id}, {pool.slots} slots, {pool.counters.resumed} leases resumed",
+                f"release {release_id}, {arguments.slots} slots, {resumed} leases resumed",
                 "stop with Ctrl-C or SIGTERM",
             ]
         )

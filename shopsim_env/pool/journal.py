@@ -14,9 +14,9 @@ from typing import Any, Final
 from shopsim_env.errors import JournalError
 from shopsim_env.pool.lease import Entry, Lease
 from shopsim_env.pool.table import LeaseTable
+from shopsim_env.pool.worlds import SHOP, World
 from shopsim_env.recording import IdentifiedRelease
 from shopsim_env.trace import cut_torn_line
-from shopsim_env.versions import ENVIRONMENT_VERSION
 
 try:
     import fcntl
@@ -53,6 +53,7 @@ class Journal:
         self._size = 0
         self._broken = ""
         self._head: dict[str, Any] = {}
+        self._world: World = SHOP
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -87,13 +88,10 @@ class Journal:
                     )
                 yield value
 
-    def start(self, release: IdentifiedRelease, table: LeaseTable) -> None:
+    def start(self, release: IdentifiedRelease, table: LeaseTable, world: World) -> None:
         """Begins the file anew with what is live, and opens it for writing."""
-        self._head = {
-            "schema": JOURNAL_SCHEMA,
-            "release": release.id,
-            "environment": ENVIRONMENT_VERSION,
-        }
+        self._world = world
+        self._head = head_of(release, world.version)
         self._rewrite(table)
 
     def check(self) -> None:
@@ -110,7 +108,7 @@ class Journal:
 
     def opened(self, leases: tuple[Lease, ...]) -> None:
         """Writes new leases down."""
-        self._append(b"".join(self._counted(lease.id, opening(lease)) for lease in leases))
+        self._append(b"".join(self._counted(lease.id, self._opening(lease)) for lease in leases))
 
     def played(self, lease: Lease, entry: Entry) -> None:
         """Writes an action or a forced end down."""
@@ -149,6 +147,20 @@ class Journal:
                 code="journal_in_use",
             ) from error
 
+    def _opening(self, lease: Lease) -> dict[str, Any]:
+        """The line of a new lease."""
+        return {
+            "open": lease.id,
+            "fence": lease.fence,
+            "slot": lease.slot,
+            "seed": lease.seed,
+            "request": lease.request_id,
+            "asked": lease.asked,
+            "note": lease.note,
+            "group": lease.group,
+            **self._world.opening(lease),
+        }
+
     def _counted(self, lease_id: str, value: dict[str, Any]) -> bytes:
         line = _line(value)
         self._sizes[lease_id] = self._sizes.get(lease_id, 0) + len(line)
@@ -174,7 +186,7 @@ class Journal:
         head = {**self._head, "fence": table.fence, "groups": table.groups}
         parts = [_line(head)]
         for lease in table.leases.values():
-            parts.append(self._counted(lease.id, opening(lease)))
+            parts.append(self._counted(lease.id, self._opening(lease)))
             parts.extend(self._counted(lease.id, playing(lease.id, entry)) for entry in lease.entries)
         data = b"".join(parts)
         building = self.path.with_suffix(".building")
@@ -191,20 +203,9 @@ class Journal:
         self._file, self._size = file, len(data)
 
 
-def opening(lease: Lease) -> dict[str, Any]:
-    """The line of a new lease."""
-    return {
-        "open": lease.id,
-        "fence": lease.fence,
-        "slot": lease.slot,
-        "task": lease.start.task_id,
-        "seed": lease.seed,
-        "options": lease.env.options,
-        "request": lease.request_id,
-        "asked": lease.asked,
-        "note": lease.note,
-        "group": lease.group,
-    }
+def head_of(release: IdentifiedRelease, version: str) -> dict[str, Any]:
+    """What the first line says of the log, for a world of that version; another log is refused."""
+    return {"schema": JOURNAL_SCHEMA, "release": release.id, "environment": version}
 
 
 def playing(lease_id: str, entry: Entry) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from shopsim_env.pool.lease import Lease, Request, Started
 from shopsim_env.pool.resuming import resume
 from shopsim_env.pool.table import LeaseTable
 from shopsim_env.pool.waiting import Notify, Ticket, WaitingLine
+from shopsim_env.pool.worlds import SHOP, World
 from shopsim_env.recording import IdentifiedRelease
 
 PREFIX = "[A-Za-z0-9_.-]{0,32}"
@@ -47,7 +48,12 @@ class Counters:
 
 
 class Reception(ABC):
-    """Slots, the line and the leases in them; the arguments are those of `LeasePool`."""
+    """Slots, the line and the leases in them; the arguments are those of `LeasePool`.
+
+    `world` is how its leases are written into a journal.
+    """
+
+    world: World = SHOP
 
     def __init__(
         self,
@@ -282,7 +288,7 @@ class Reception(ABC):
     def _resume(self, journal: Journal) -> None:
         deadline = self._clock() + self.ttl_s
         try:
-            leases = resume(journal, self._start, self.release, self._table, deadline)
+            leases = resume(journal, self.world, self._start, self.release, self._table, deadline)
         except JournalError:
             journal.close()
             raise

@@ -8,22 +8,45 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shopsim_env.errors import JournalError, ShopSimError
-from shopsim_env.pool.journal import JOURNAL_SCHEMA, Journal
-from shopsim_env.pool.lease import Entry, EpisodeRequest, Lease, Started
+from shopsim_env.pool.journal import Journal, head_of
+from shopsim_env.pool.lease import Lease, Started
 from shopsim_env.pool.table import LeaseTable
+from shopsim_env.pool.worlds import World
 from shopsim_env.recording import IdentifiedRelease
-from shopsim_env.versions import ENVIRONMENT_VERSION
 
-Start = Callable[[EpisodeRequest], Started]
+Start = Callable[[Any], Started]
+
+
+def holds_leases(journal: Journal, release: IdentifiedRelease, version: str) -> bool:
+    """Whether the log of a world of that version has live leases, which then have to be resumed.
+
+    Raises:
+        JournalError: as `resume`, for what can be seen without playing.
+    """
+    lines = journal.lines()
+    head = next(lines, None)
+    if head is None:
+        return False
+    _check_head(head, journal, release, version)
+    try:
+        return bool(_live(lines))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _damaged(journal, f"a line lacks {error}") from error
 
 
 def resume(
-    journal: Journal, start: Start, release: IdentifiedRelease, table: LeaseTable, deadline: float
+    journal: Journal,
+    world: World,
+    start: Start,
+    release: IdentifiedRelease,
+    table: LeaseTable,
+    deadline: float,
 ) -> list[Lease]:
     """Restores the leases of the journal into an empty table and opens the journal for writing.
 
     Args:
         journal: The log, and where the pool goes on writing.
+        world: How its lines are read.
         start: Starts an episode.
         release: The release that is played.
         table: Gets the leases.
@@ -37,24 +60,24 @@ def resume(
     head = next(lines, None)
     leases = []
     if head is not None:
-        _check_head(head, journal, release)
+        _check_head(head, journal, release, world.version)
         try:
             found = _live(lines)
             table.fence, table.groups = head["fence"], head["groups"]
             for opened, events in found:
-                leases.append(_lease(start, table, opened, events, deadline))
+                leases.append(_lease(world, start, table, opened, events, deadline))
         except (KeyError, TypeError, AttributeError) as error:
             raise _damaged(journal, f"a line lacks {error}") from error
         except ShopSimError as error:
             if isinstance(error, JournalError):
                 raise
             raise _damaged(journal, f"an action that cannot be played ({error.code})") from error
-    journal.start(release, table)
+    journal.start(release, table, world)
     return leases
 
 
-def _check_head(head: dict[str, Any], journal: Journal, release: IdentifiedRelease) -> None:
-    expected = {"schema": JOURNAL_SCHEMA, "release": release.id, "environment": ENVIRONMENT_VERSION}
+def _check_head(head: dict[str, Any], journal: Journal, release: IdentifiedRelease, version: str) -> None:
+    expected = head_of(release, version)
     found = {name: head.get(name) for name in expected}
     if found != expected:
         raise JournalError(
@@ -84,14 +107,14 @@ def _live(lines: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], _Events
 
 
 def _lease(
+    world: World,
     start: Start,
     table: LeaseTable,
     opened: dict[str, Any],
     events: _Events,
     deadline: float,
 ) -> Lease:
-    request = EpisodeRequest(task_id=opened["task"], seed=opened["seed"], options=opened["options"])
-    started = start(request)
+    started = start(world.request(opened))
     lease = Lease(
         id=opened["open"],
         fence=opened["fence"],
@@ -109,7 +132,7 @@ def _lease(
         if "fence" in event:
             lease.fence = event["fence"]
         else:
-            entry = Entry(event.get("action"), event.get("end"), event["request"])
+            entry = world.entry(event)
             lease.add(entry, entry.play(lease.env))
     table.fence = max(table.fence, lease.fence)
     if lease.group is not None:

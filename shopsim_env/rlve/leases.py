@@ -1,12 +1,12 @@
 """`RlveLeases`: leases over RLVE episodes, by the rules of `shopsim_env.pool`.
 
 Belongs here: what a request and a turn are, how an episode is played again. The rules of leases (expiry,
-fencing, waiting, repeated requests) are the pool's. Nothing outlives the process: there is no action log.
+fencing, waiting, repeated requests, the action log) are the pool's.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.errors import EpisodeError
@@ -14,7 +14,8 @@ from shopsim_env.pool.holding import Holding
 from shopsim_env.pool.lease import Entry, Lease, Started
 from shopsim_env.rlve.episode import Episode, EpisodeKey, RlveStep
 from shopsim_env.rlve.market import Market
-from shopsim_env.rlve.trace import RlveRecord, TracedEpisode
+from shopsim_env.rlve.trace import RlveRecord, TracedEpisode, plain_turn
+from shopsim_env.versions import RLVE_SUITE_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +59,41 @@ class TurnEntry(Entry):
         return step
 
 
+class RlveWorld:
+    """How leases over RLVE episodes are written into an action log."""
+
+    version = RLVE_SUITE_VERSION
+
+    def opening(self, lease: Lease) -> dict[str, Any]:
+        """Key and strictness."""
+        return {"key": lease.start.key.as_dict(), "strict": lease.start.strict}
+
+    def request(self, opened: Mapping[str, Any]) -> RlveRequest:
+        """The same."""
+        return RlveRequest(EpisodeKey(**opened["key"]), opened["strict"])
+
+    def entry(self, event: Mapping[str, Any]) -> TurnEntry:
+        """A turn."""
+        return TurnEntry(event["action"], None, event["request"])
+
+
+RLVE: Final = RlveWorld()
+
+
 class RlveLeases(Holding):
     """Leases over RLVE episodes.
 
     Args:
         market: Release, facts and pools; it stays open.
         slots: Number of episodes at once.
-        rules: Further keywords of `LeasePool`, but for a journal.
+        rules: Further keywords of `LeasePool`.
 
     Raises:
         UsageError: a number out of range.
+        JournalError: as `LeasePool`.
     """
+
+    world = RLVE
 
     def __init__(self, market: Market, slots: int = 64, **rules: Any) -> None:
         self.market = market
@@ -83,8 +108,10 @@ class RlveLeases(Holding):
             PoolError: the lease is gone (`lease_lost`), taken over (`stale_fence`) or in use (`busy`).
             EpisodeError: the episode has ended (`ended`).
             SearchIndexError: the release cannot be read; nothing was played.
+            TraceError: a turn that JSON cannot hold exactly.
         """
-        step: RlveStep = self._answer(self._held(lease_id, fence), TurnEntry(turn, None, request_id))
+        lease = self._held(lease_id, fence)
+        step: RlveStep = self._answer(lease, TurnEntry(plain_turn(turn), None, request_id))
         return step
 
     def finished(self, lease_id: str) -> Episode:

@@ -75,7 +75,7 @@ class TracedEpisode(Episode):
         Raises:
             TraceError: a turn that JSON cannot hold (code `unrecordable_action`); it was not played.
         """
-        action = _plain(raw)
+        action = plain_turn(raw)
         step = super().step(raw)
         self.record.actions.append(action)
         self._show(step.observation)
@@ -166,8 +166,12 @@ def _first_difference(record: RlveRecord, again: RlveRecord, number: int) -> Dif
     return None
 
 
-def _plain(raw: str | bytes | Mapping[str, Any]) -> Any:
-    """The turn as JSON holds it."""
+def plain_turn(raw: str | bytes | Mapping[str, Any]) -> Any:
+    """The turn as JSON holds it.
+
+    Raises:
+        TraceError: JSON cannot hold it (code `unrecordable_action`).
+    """
     if isinstance(raw, str):
         return raw
     try:

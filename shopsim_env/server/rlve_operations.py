@@ -11,10 +11,10 @@ from shopsim_env.server.rlve_bodies import RLVE_INFO_QUERY, RLVE_RESET, RLVE_STE
 from shopsim_env.server.service import Service
 
 _NOT_HERE: Final = ("rlve_unavailable",)
-_LEASE_CODES: Final = ("lease_lost", "stale_fence", "busy", "search_index_error")
+_LEASE_CODES: Final = ("lease_lost", "stale_fence", "busy", "journal_failed", "search_index_error")
 _START_CODES: Final = (
     *("bad_axis", "no_choice", "usage_error", "superseded", "request_id_reused"),
-    *("capacity", "queue_full", "stopping", "search_index_error", *_NOT_HERE),
+    *("capacity", "queue_full", "stopping", "journal_failed", "search_index_error", *_NOT_HERE),
 )
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from shopsim_env.errors import PoolError, ShopSimError
 from shopsim_env.pool import Lease
+from shopsim_env.pool.journal import Journal
+from shopsim_env.pool.resuming import holds_leases
 from shopsim_env.release import Release
 from shopsim_env.server import answers
 from shopsim_env.server.opening import Gone, open_when_free
@@ -33,12 +35,16 @@ class RlveService:
     Args:
         release: The release that is served.
         slots: Number of RLVE episodes at once, besides those of the Shop.
-        rules: Further keywords of `LeasePool`, but for a journal.
+        journal: Where what a restarted server needs is written down.
+        rules: Further keywords of `LeasePool`.
     """
 
-    def __init__(self, release: Release, slots: int = 64, **rules: Any) -> None:
+    def __init__(
+        self, release: Release, slots: int = 64, *, journal: Journal | None = None, **rules: Any
+    ) -> None:
         self._release = release
         self._slots = slots
+        self._journal = journal
         self._rules = rules
         self._opened = ExitStack()
         self._opening = asyncio.Lock()
@@ -49,6 +55,21 @@ class RlveService:
     def running(self) -> int:
         """Number of leases whose episode has not ended."""
         return 0 if self.leases is None else self.leases.running
+
+    @property
+    def resumed(self) -> int:
+        """Number of leases that the journal brought back."""
+        return 0 if self.leases is None else self.leases.counters.resumed
+
+    def resume(self) -> None:
+        """Opens RLVE now if the journal has live leases; without any it is opened when somebody asks.
+
+        Raises:
+            JournalError: as `LeasePool`.
+            ProblemError: it has, and RLVE cannot be had (`rlve_unavailable`).
+        """
+        if self._journal is not None and holds_leases(self._journal, self._release, RLVE_SUITE_VERSION):
+            self.leases = self._open()
 
     async def info(self, language: str) -> dict[str, Any]:
         """What can be played, with which tools, and what an answer holds."""
@@ -188,7 +209,7 @@ class RlveService:
             market = self._opened.enter_context(Market.of(self._release))
         except ShopSimError as error:
             raise ProblemError(f"this release has no RLVE: {error}", code="rlve_unavailable") from error
-        leases = RlveLeases(market, self._slots, **self._rules)
+        leases = RlveLeases(market, self._slots, journal=self._journal, **self._rules)
         self._opened.callback(leases.close)
         return leases
 

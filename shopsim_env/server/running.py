@@ -28,7 +28,7 @@ SWEEP_S: Final = 0.1
 class Ending:
     """How the server ends.
 
-    `park` keeps live episodes of the Shop for a restart; the others may go on for `drain_s`.
+    `park` keeps live episodes for a restart; without it they may go on for `drain_s`.
     """
 
     park: bool
@@ -137,7 +137,7 @@ class _Server(uvicorn.Server):
 
     def _at_stake(self) -> int:
         """Running episodes that the end would lose: parked ones are in the log."""
-        return self._service.rlve.running + (0 if self._ending.park else self._service.pool.running)
+        return 0 if self._ending.park else self._service.rlve.running + self._service.pool.running
 
     async def _drain(self) -> None:
         loop = asyncio.get_running_loop()

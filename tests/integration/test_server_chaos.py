@@ -21,9 +21,12 @@ def run(script: str, *arguments: str) -> dict:
 
 
 def test_kill_9_changes_no_trace():
-    found = run("server_chaos.py", "--kills", "2", "--players", "4", "--slots", "3", "--tasks", "20")
+    found = run(
+        "server_chaos.py", "--kills", "2", "--players", "4", "--slots", "3", "--tasks", "8", "--rlve", "8"
+    )
     assert found["kills"] == 2
     assert found["episodes"] >= 4
+    assert found["rlve_episodes"] >= 1
     assert found["problems"] == []
 
 

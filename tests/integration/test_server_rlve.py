@@ -338,9 +338,37 @@ def test_a_release_without_goals_says_so(small_release):
         assert "this release has no RLVE" in answer[1]["detail"]
 
 
-def test_the_end_of_the_server_waits_for_running_episodes(tmp_path):
-    """Episodes of RLVE are in no log: also a server with one gives them time."""
-    with ServerProcess(SAMPLE, "--resume-log", str(tmp_path / "log")) as server:
+def test_a_killed_server_comes_back_with_its_episodes(market, tmp_path):
+    """kill -9, then SIGTERM: every observation, answer and trace is that of an undisturbed episode."""
+    options = ("--resume-log", str(tmp_path / "log"))
+    episode = Episode(market, EpisodeKey("POLICY", 4, 3))
+    shown = [episode.observation(), *(episode.step(turn).observation for turn in (IDLE, IDLE, DONE))]
+    with ServerProcess(SAMPLE, *options) as server:
+        lease = opened(server, tools="functions", request_id="k" * 32)
+        assert lease["observation"] == shown[0]
+        first = ok(acting(server, lease, IDLE, request_id="1"))
+        server.kill()
+    with ServerProcess(SAMPLE, *options) as server:
+        assert server.facts["resumed_leases"] == 1
+        assert opened(server, tools="functions", request_id="k" * 32) == lease
+        assert ok(acting(server, lease, DONE, request_id="1")) == first
+        assert first["observation"] == shown[1]
+        assert ok(acting(server, lease, IDLE))["observation"] == shown[2]
+        now = ok(server.call("GET", f"{ALL}/{lease['lease_id']}"))
+        assert server.stop() == 0
+    with ServerProcess(SAMPLE, *options) as server:
+        assert ok(server.call("GET", f"{ALL}/{lease['lease_id']}")) == now
+        assert ok(acting(server, lease, DONE))["observation"] == shown[3]
+        line = encode(ok(server.call("GET", f"{ALL}/{lease['lease_id']}/trace"))) + b"\n"
+        assert compare_record(line, 1, market) is None
+        assert ok(server.call("DELETE", f"{ALL}/{lease['lease_id']}"))["released"]
+    with ServerProcess(SAMPLE, *options) as server:
+        assert server.facts["resumed_leases"] == 0
+        assert b"shopsim_rlve_" not in server.call("GET", "/metrics")[1]  # nothing to resume: not opened
+
+
+def test_without_a_log_the_server_waits_for_running_episodes():
+    with ServerProcess(SAMPLE) as server:
         lease = opened(server)
         server.process.terminate()
         end = time.monotonic() + 30

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 import pytest
 from rlve_world import DONE, IDLE, sample_market
 
-from shopsim_env.errors import EpisodeError, PoolError, SearchIndexError, UsageError
+from shopsim_env.errors import (
+    EpisodeError,
+    JournalError,
+    PoolError,
+    SearchIndexError,
+    TraceError,
+    UsageError,
+)
+from shopsim_env.pool import LeasePool
+from shopsim_env.pool.journal import Journal
 from shopsim_env.rlve.answering import ANSWER_FIELDS, answer_schema
 from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.rlve.episode import Episode, EpisodeKey
@@ -132,3 +141,47 @@ def test_an_answer_has_fields_that_the_protocol_knows(env_id: str) -> None:
     assert list(zh) == list(en) == [*ANSWER_FIELDS[env_id], "done"]
     assert set(zh) <= set(Answer.__dataclass_fields__)
     assert all(zh[name]["description"] != en[name]["description"] for name in zh)
+
+
+def test_a_journal_brings_everything_back(market: Market, tmp_path) -> None:
+    first = RlveLeases(market, 3, journal=Journal(tmp_path))
+    lease = first.open(RlveRequest(KEY, request_id="k" * 32, note="functions"))
+    strange = '{"assistant_message": "半个代理对 \\ud83d"}'
+    free = first.open(RlveRequest(EpisodeKey("POLICY", 2, 5, "en", {"p_noise": 0.1}), strict=False))
+    first.give_back(first.open(RlveRequest(KEY)).id)
+    steps = [
+        first.step(lease.id, SEARCH, fence=lease.fence, request_id="a"),
+        first.step(lease.id, IDLE, fence=lease.fence),
+    ]
+    refused = first.step(free.id, strange, fence=free.fence, request_id="b")
+    assert refused.info["fault"]["code"]
+    first.take_over(free.id)
+    fence, traces = free.fence, [first.trace(one.id).line() for one in (lease, free)]
+    first.close()
+
+    second = RlveLeases(market, 3, journal=Journal(tmp_path))
+    assert (second.counters.resumed, second.free_slots) == (2, 1)
+    assert [second.trace(one.id).line() for one in (lease, free)] == traces
+    again, other = second.peek(lease.id), second.peek(free.id)
+    assert (again.start, again.last, again.fence, again.slot) == (lease.start, steps[1], lease.fence, 0)
+    assert (again.note, other.start.strict, other.fence) == ("functions", False, fence)
+    assert second.open(RlveRequest(KEY, request_id="k" * 32, note="functions")) is again
+    assert second.step(lease.id, DONE, fence=lease.fence, request_id="a") == steps[0]
+    assert second.step(free.id, DONE, fence=fence, request_id="b") == refused
+    ended = second.step(lease.id, DONE, fence=lease.fence)
+    episode = Episode(market, KEY)
+    assert [episode.step(turn) for turn in (SEARCH, IDLE, DONE)][-1] == ended
+    second.close()
+
+
+def test_a_journal_of_another_world_is_refused(market: Market, tmp_path) -> None:
+    LeasePool(market.release, 1, journal=Journal(tmp_path)).close()
+    journal = Journal(tmp_path)
+    assert code_of(JournalError, RlveLeases, market, 1, journal=journal) == "journal_mismatch"
+
+
+def test_a_turn_that_json_does_not_hold_is_not_played(leases: RlveLeases) -> None:
+    lease = leases.open(RlveRequest(KEY))
+    odd = {"assistant_message": "x", "answer": {1, 2}}
+    assert code_of(TraceError, leases.step, lease.id, odd, fence=lease.fence) == "unrecordable_action"
+    assert lease.entries == []
