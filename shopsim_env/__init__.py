@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shopsim_env.reward.option import OptionMatch, match_option
     from shopsim_env.reward.total import RewardDetail, score_purchase
     from shopsim_env.rlve.env import RlveBatch, RlveEnv, RlveStart
-    from shopsim_env.rlve.episode import RlveStep
+    from shopsim_env.rlve.step import RlveStep
     from shopsim_env.search.result import SearchHit, SearchResult
     from shopsim_env.shop.actions import AskShopper, Click, Search
     from shopsim_env.shop.anchor import anchor_key
@@ -75,7 +75,7 @@ _HOMES = {
     "RlveBatch": "shopsim_env.rlve.env",
     "RlveEnv": "shopsim_env.rlve.env",
     "RlveStart": "shopsim_env.rlve.env",
-    "RlveStep": "shopsim_env.rlve.episode",
+    "RlveStep": "shopsim_env.rlve.step",
     "Search": "shopsim_env.shop.actions",
     "SearchHit": "shopsim_env.search.result",
     "SearchIndexError": "shopsim_env.errors",

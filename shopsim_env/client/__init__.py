@@ -4,10 +4,13 @@ Belongs here: asking, repeating, reading answers. What an episode does is in `sh
 The clients over HTTP need httpx (`pip install 'shopsim[client]'`), which is imported when one is made.
 """
 
-from shopsim_env.client.asynchronous import AsyncClient, AsyncEpisode, AsyncGroup
-from shopsim_env.client.blocking import Client, Episode
-from shopsim_env.client.facts import Health, ReleaseFacts, TaskPage, TaskRow
-from shopsim_env.client.local import LocalClient, LocalEpisode
+from shopsim_env.client.async_episodes import AsyncEpisode, AsyncGroup, AsyncRlveEpisode
+from shopsim_env.client.asynchronous import AsyncClient
+from shopsim_env.client.blocking import Client
+from shopsim_env.client.episodes import Episode, RlveEpisode
+from shopsim_env.client.facts import Health, ReleaseFacts, RlveFacts, RlveOpening, TaskPage, TaskRow
+from shopsim_env.client.local import LocalClient
+from shopsim_env.client.local_episodes import LocalEpisode, LocalRlveEpisode
 from shopsim_env.client.retrying import Retries
 from shopsim_env.client.view import EpisodeGroup
 
@@ -15,14 +18,19 @@ __all__ = [
     "AsyncClient",
     "AsyncEpisode",
     "AsyncGroup",
+    "AsyncRlveEpisode",
     "Client",
     "Episode",
     "EpisodeGroup",
     "Health",
     "LocalClient",
     "LocalEpisode",
+    "LocalRlveEpisode",
     "ReleaseFacts",
     "Retries",
+    "RlveEpisode",
+    "RlveFacts",
+    "RlveOpening",
     "TaskPage",
     "TaskRow",
 ]

@@ -4,29 +4,27 @@ Belongs here: running the operations of `core` with a connection and pauses. Wha
 """
 
 import asyncio
-import logging
 import ssl
-from collections.abc import Callable, Coroutine, Generator
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
+from shopsim_env.client.async_episodes import AsyncEpisode, AsyncGroup, AsyncRlveEpisode, Opening
 from shopsim_env.client.beating import BeatingTask
-from shopsim_env.client.core import Calls, EpisodeCore, members_of
+from shopsim_env.client.calls import RLVE_EPISODES, Calls
+from shopsim_env.client.core import members_of
 from shopsim_env.client.facts import (
     DEFAULT_WAIT_S,
     Ask,
     Health,
     ReleaseFacts,
+    RlveAsk,
+    RlveFacts,
     TaskPage,
     member,
 )
 from shopsim_env.client.retrying import USUAL, Operation, Outcome, Pause, Retries
 from shopsim_env.client.wire import AsyncWire, token_of
-from shopsim_env.errors import ShopSimError
-from shopsim_env.shop.env import Step
-from shopsim_env.trace import TraceRecord
 
-LOG = logging.getLogger("shopsim_env.client")
 T = TypeVar("T")
 
 
@@ -59,7 +57,7 @@ class AsyncClient:
         private: bool = False,
         heartbeat: bool = False,
         **options: Any,
-    ) -> "Opening[AsyncEpisode]":
+    ) -> Opening[AsyncEpisode]:
         """Starts an episode: `await` it, or use it in `async with`. Arguments and errors as for `Client`."""
         ask = Ask(task_id, split, seed, tools, wait_s, private, options)
 
@@ -80,7 +78,7 @@ class AsyncClient:
         private: bool = False,
         heartbeat: bool = False,
         **options: Any,
-    ) -> "Opening[AsyncGroup]":
+    ) -> Opening[AsyncGroup]:
         """Starts `n` episodes with identical starts: `await` it, or use it in `async with`."""
         ask = Ask(task_id, split, seed, tools, wait_s, private, options, n)
 
@@ -91,13 +89,51 @@ class AsyncClient:
 
         return Opening(start)
 
-    def attach(self, lease_id: str, *, heartbeat: bool = False) -> "Opening[AsyncEpisode]":
+    def attach(self, lease_id: str, *, heartbeat: bool = False) -> Opening[AsyncEpisode]:
         """Takes over an episode that another process began: `await` it, or use it in `async with`."""
 
         async def start() -> AsyncEpisode:
             return self._episode(await self.run(self._calls.take_over(lease_id)), heartbeat=heartbeat)
 
         return Opening(start)
+
+    def rlve(
+        self,
+        env_id: str,
+        difficulty: int,
+        seed: int,
+        *,
+        language: str = "zh",
+        overrides: Mapping[str, Any] | None = None,
+        strict: bool = True,
+        tools: str = "functions",
+        wait_s: float = DEFAULT_WAIT_S,
+        heartbeat: bool = False,
+    ) -> Opening[AsyncRlveEpisode]:
+        """Starts an RLVE episode: `await` it, or use it in `async with`; arguments as for `Client`."""
+        ask = RlveAsk(env_id, difficulty, seed, language, overrides or {}, strict, tools, wait_s)
+
+        async def start() -> AsyncRlveEpisode:
+            return self._rlve(await self.run(self._calls.open(ask)), heartbeat=heartbeat)
+
+        return Opening(start)
+
+    def attach_rlve(self, lease_id: str, *, heartbeat: bool = False) -> Opening[AsyncRlveEpisode]:
+        """Takes over an RLVE episode that another process began: `await` it, or use it in `async with`."""
+
+        async def start() -> AsyncRlveEpisode:
+            taken = await self.run(self._calls.take_over(lease_id, RLVE_EPISODES))
+            return self._rlve(taken, heartbeat=heartbeat)
+
+        return Opening(start)
+
+    async def rlve_facts(self, language: str = "zh") -> RlveFacts:
+        """What can be played of RLVE."""
+        return await self.run(self._calls.rlve_facts(language))
+
+    async def release_all_rlve(self) -> int:
+        """As `release_all`, for RLVE."""
+        return await self.run(self._calls.release_all(RLVE_EPISODES))
 
     async def release_facts(self) -> ReleaseFacts:
         """What the server serves."""
@@ -137,12 +173,18 @@ class AsyncClient:
         finally:
             operation.close()
 
-    def keep(self, episode: "AsyncEpisode", *, kept: bool) -> None:
+    def keep(self, episode: Any, *, kept: bool) -> None:
         """Begins or ends the heartbeats of an episode."""
         (self._beats.add if kept else self._beats.remove)(episode)
 
-    def _episode(self, answer: dict[str, Any], *, heartbeat: bool) -> "AsyncEpisode":
+    def _episode(self, answer: dict[str, Any], *, heartbeat: bool) -> AsyncEpisode:
         episode = AsyncEpisode(self, self._calls, answer)
+        if heartbeat:
+            self.keep(episode, kept=True)
+        return episode
+
+    def _rlve(self, answer: dict[str, Any], *, heartbeat: bool) -> AsyncRlveEpisode:
+        episode = AsyncRlveEpisode(self, self._calls, answer)
         if heartbeat:
             self.keep(episode, kept=True)
         return episode
@@ -155,84 +197,3 @@ class AsyncClient:
 
     def __repr__(self) -> str:
         return f"AsyncClient({self._wire.url!r})"
-
-
-class AsyncEpisode(EpisodeCore):
-    """An episode on a server; calls and errors as for `Episode`. Leaving its `async with` releases it."""
-
-    def __init__(self, client: AsyncClient, calls: Calls, answer: dict[str, Any]) -> None:
-        super().__init__(calls, answer)
-        self._client = client
-
-    async def step(self, action: object) -> Step:
-        """Plays one action; it is played once, however often it is sent."""
-        return await self._client.run(self.stepping(action))
-
-    async def terminate(self, reason: str) -> Step:
-        """Ends the episode from outside."""
-        return await self._client.run(self.playing("terminate", reason=reason))
-
-    async def resume(self) -> None:
-        """Sees where the episode stands after a failure or a cancelled call, as its only holder."""
-        await self._client.run(self.resuming())
-
-    async def heartbeat(self) -> float:
-        """Renews the lease; the seconds that it is good for."""
-        return await self._client.run(self.beating())
-
-    async def trace(self) -> TraceRecord:
-        """The trace of the episode so far."""
-        return await self._client.run(self.tracing())
-
-    async def release(self) -> bool:
-        """Gives the slot back; False when the lease was gone already."""
-        self._client.keep(self, kept=False)
-        return await self._client.run(self.releasing())
-
-    async def leave(self) -> None:
-        """Releases the lease if that is possible in a few seconds; otherwise it expires by itself."""
-        self._client.keep(self, kept=False)
-        if not self.released:
-            try:
-                await self._client.run(self.releasing(brief=True))
-            except ShopSimError as error:
-                LOG.warning("an episode was not released and will expire: %s", error.code)
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncGroup:
-    """Episodes of one task with identical starts."""
-
-    group_id: str
-    anchor: str
-    episodes: tuple[AsyncEpisode, ...]
-
-    async def leave(self) -> None:
-        """Releases all of them."""
-        await asyncio.gather(*(episode.leave() for episode in self.episodes))
-
-
-class _Left(Protocol):
-    async def leave(self) -> None: ...
-
-
-Opened = TypeVar("Opened", bound=_Left)
-
-
-class Opening(Generic[Opened]):
-    """Something that is opened when it is awaited, or entered and then also left."""
-
-    def __init__(self, start: Callable[[], Coroutine[Any, Any, Opened]]) -> None:
-        self._start = start
-        self._opened: Opened | None = None
-
-    def __await__(self) -> Generator[Any, Any, Opened]:
-        return self._start().__await__()
-
-    async def __aenter__(self) -> Opened:
-        self._opened = opened = await self._start()
-        return opened
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._opened is not None:
-            await self._opened.leave()

@@ -1,32 +1,32 @@
 """`Client`: blocking calls over HTTP.
 
-Belongs here: running the operations of `core` with a connection and pauses. Threads may share a client, an
-episode belongs to one of them at a time.
+Belongs here: running operations with a connection and pauses. Threads may share a client, an episode
+(`episodes`) belongs to one of them at a time.
 """
 
-import logging
 import ssl
 import time
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from shopsim_env.client.beating import BeatingThread
-from shopsim_env.client.core import Calls, EpisodeCore, members_of
+from shopsim_env.client.calls import RLVE_EPISODES, Calls
+from shopsim_env.client.core import members_of
+from shopsim_env.client.episodes import Episode, RlveEpisode
 from shopsim_env.client.facts import (
     DEFAULT_WAIT_S,
     Ask,
     Health,
     ReleaseFacts,
+    RlveAsk,
+    RlveFacts,
     TaskPage,
     member,
 )
 from shopsim_env.client.retrying import USUAL, Operation, Outcome, Pause, Retries
 from shopsim_env.client.view import EpisodeGroup
 from shopsim_env.client.wire import Wire, token_of
-from shopsim_env.errors import ShopSimError
-from shopsim_env.shop.env import Step
-from shopsim_env.trace import TraceRecord
 
-LOG = logging.getLogger("shopsim_env.client")
 T = TypeVar("T")
 
 
@@ -71,7 +71,7 @@ class Client:
         private: bool = False,
         heartbeat: bool = False,
         **options: Any,
-    ) -> "Episode":
+    ) -> Episode:
         """Starts an episode, waiting for a slot.
 
         Args:
@@ -104,14 +104,14 @@ class Client:
         private: bool = False,
         heartbeat: bool = False,
         **options: Any,
-    ) -> "EpisodeGroup[Episode]":
+    ) -> EpisodeGroup[Episode]:
         """Starts `n` episodes with identical starts; arguments and errors as for `episode`."""
         ask = Ask(task_id, split, seed, tools, wait_s, private, options, n)
         answer = self.run(self._calls.open(ask))
         episodes = tuple(self._episode(one, heartbeat=heartbeat) for one in members_of(answer))
         return EpisodeGroup(member(answer, "group_id"), member(answer, "anchor"), episodes)
 
-    def attach(self, lease_id: str, *, heartbeat: bool = False) -> "Episode":
+    def attach(self, lease_id: str, *, heartbeat: bool = False) -> Episode:
         """Takes over an episode that another process began: whoever holds it is shut out.
 
         Raises:
@@ -119,6 +119,52 @@ class Client:
             ServiceError: as `episode`.
         """
         return self._episode(self.run(self._calls.take_over(lease_id)), heartbeat=heartbeat)
+
+    def rlve(
+        self,
+        env_id: str,
+        difficulty: int,
+        seed: int,
+        *,
+        language: str = "zh",
+        overrides: Mapping[str, Any] | None = None,
+        strict: bool = True,
+        tools: str = "functions",
+        wait_s: float = DEFAULT_WAIT_S,
+        heartbeat: bool = False,
+    ) -> RlveEpisode:
+        """Starts an RLVE episode, waiting for a slot.
+
+        Args:
+            env_id: Environment, one of `rlve_facts().environments`.
+            difficulty: d, from 0.
+            seed: Seed of the episode.
+            language: "zh" or "en".
+            overrides: Axes by name instead of those of d.
+            strict: Whether a turn that cannot be read ends the episode, as in training.
+            tools: "functions" or "none".
+            wait_s: Seconds to wait for a slot.
+            heartbeat: Whether to keep the lease alive in the background.
+
+        Raises:
+            UsageError: what was asked for cannot be played.
+            CapacityError: no slot in time.
+            ServiceError: no answer, or not the right one; a server without RLVE (`rlve_unavailable`).
+        """
+        ask = RlveAsk(env_id, difficulty, seed, language, overrides or {}, strict, tools, wait_s)
+        return self._rlve(self.run(self._calls.open(ask)), heartbeat=heartbeat)
+
+    def attach_rlve(self, lease_id: str, *, heartbeat: bool = False) -> RlveEpisode:
+        """Takes over an RLVE episode that another process began; errors as for `attach`."""
+        return self._rlve(self.run(self._calls.take_over(lease_id, RLVE_EPISODES)), heartbeat=heartbeat)
+
+    def rlve_facts(self, language: str = "zh") -> RlveFacts:
+        """What can be played of RLVE: environments, collections, tools, in the words of a language."""
+        return self.run(self._calls.rlve_facts(language))
+
+    def release_all_rlve(self) -> int:
+        """As `release_all`, for RLVE."""
+        return self.run(self._calls.release_all(RLVE_EPISODES))
 
     def release_facts(self) -> ReleaseFacts:
         """What the server serves."""
@@ -158,12 +204,18 @@ class Client:
         finally:
             operation.close()
 
-    def keep(self, episode: "Episode", *, kept: bool) -> None:
+    def keep(self, episode: Any, *, kept: bool) -> None:
         """Begins or ends the heartbeats of an episode."""
         (self._beats.add if kept else self._beats.remove)(episode)
 
-    def _episode(self, answer: dict[str, Any], *, heartbeat: bool) -> "Episode":
+    def _episode(self, answer: dict[str, Any], *, heartbeat: bool) -> Episode:
         episode = Episode(self, self._calls, answer)
+        if heartbeat:
+            self.keep(episode, kept=True)
+        return episode
+
+    def _rlve(self, answer: dict[str, Any], *, heartbeat: bool) -> RlveEpisode:
+        episode = RlveEpisode(self, self._calls, answer)
         if heartbeat:
             self.keep(episode, kept=True)
         return episode
@@ -176,64 +228,3 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client({self._wire.url!r})"
-
-
-class Episode(EpisodeCore):
-    """An episode on a server. Leaving its `with` block releases it."""
-
-    def __init__(self, client: Client, calls: Calls, answer: dict[str, Any]) -> None:
-        super().__init__(calls, answer)
-        self._client = client
-
-    def step(self, action: object) -> Step:
-        """Plays one action: text, a tool call or a typed action. It is played once, however often it is sent.
-
-        Raises:
-            EpisodeError: the episode has ended (`ended`); the outcome of another action is unknown
-                (`unsettled`).
-            LeaseLostError: the lease is gone or taken over.
-            ServiceError: no answer. Whether the action was played is unknown: give the same action again, or
-                call `resume`.
-            UsageError, TraceError: no action, or none that JSON holds.
-        """
-        return self._client.run(self.stepping(action))
-
-    def terminate(self, reason: str) -> Step:
-        """Ends the episode from outside: "action_limit" or "generation_length"; errors as for `step`."""
-        return self._client.run(self.playing("terminate", reason=reason))
-
-    def resume(self) -> None:
-        """Sees where the episode stands after a failure, as its only holder from now on.
-
-        Raises:
-            LeaseLostError, ServiceError: as `step`.
-        """
-        self._client.run(self.resuming())
-
-    def heartbeat(self) -> float:
-        """Renews the lease; the seconds that it is good for."""
-        return self._client.run(self.beating())
-
-    def trace(self) -> TraceRecord:
-        """The trace of the episode so far."""
-        return self._client.run(self.tracing())
-
-    def release(self) -> bool:
-        """Gives the slot back; False when the lease was gone already."""
-        self._client.keep(self, kept=False)
-        return self._client.run(self.releasing())
-
-    def leave(self) -> None:
-        """Releases the lease if that is possible in a few seconds; otherwise it expires by itself."""
-        self._client.keep(self, kept=False)
-        if not self.released:
-            try:
-                self._client.run(self.releasing(brief=True))
-            except ShopSimError as error:
-                LOG.warning("an episode was not released and will expire: %s", error.code)
-
-    def __enter__(self) -> "Episode":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.leave()

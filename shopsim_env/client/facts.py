@@ -7,9 +7,10 @@ the runtime. Answers that lack something are a `ServiceError` with the code `bad
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from shopsim_env.errors import ServiceError, UsageError
+from shopsim_env.rlve.step import RlveStep
 from shopsim_env.shop.env import Reset, Step
 from shopsim_env.shop.options import EnvOptions
 from shopsim_env.trace import encode_action
@@ -40,6 +41,11 @@ class Ask:
         if strange:
             message = f"options: expected only {sorted(_OPTIONS)}, found {strange}"
             raise UsageError(message, code="unknown_field")
+
+    @property
+    def path(self) -> str:
+        """Where it goes."""
+        return "/v1/episodes" if self.n is None else "/v1/groups"
 
     def body(self, wait_s: float, request_id: str | None) -> dict[str, Any]:
         """The body of the request."""
@@ -98,6 +104,55 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
+class RlveAsk:
+    """A request for an RLVE episode."""
+
+    env_id: str
+    difficulty: int
+    seed: int
+    language: str
+    overrides: Mapping[str, Any]
+    strict: bool
+    tools: str
+    wait_s: float
+
+    path: ClassVar[str] = "/v1/rlve/episodes"
+    private: ClassVar[bool] = False
+
+    def body(self, wait_s: float, request_id: str | None) -> dict[str, Any]:
+        """The body of the request."""
+        key = {"env_id": self.env_id, "difficulty": self.difficulty, "seed": self.seed}
+        rest = {"language": self.language, "overrides": dict(self.overrides), "strict": self.strict}
+        return {**key, **rest, "tools": self.tools, "wait_s": wait_s, "request_id": request_id}
+
+
+@dataclass(frozen=True, slots=True)
+class RlveOpening:
+    """The start of an RLVE episode: `key` brings it again, `observation` is what the agent sees first."""
+
+    release: str
+    suite: str
+    key: dict[str, Any]
+    strict: bool
+    observation: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RlveFacts:
+    """What can be played of RLVE: environments with the JSON schema of their answer, collections, tools."""
+
+    suite: str
+    release: str
+    currency: str
+    languages: tuple[str, ...]
+    max_difficulty: int
+    environments: list[dict[str, Any]]
+    collections: dict[str, list[str]]
+    reasons: tuple[str, ...]
+    tools: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """A lease as its holder knows it; `lease_id` is a secret."""
 
@@ -118,12 +173,12 @@ def json_object(content: bytes) -> dict[str, Any]:
     return value
 
 
-T = TypeVar("T", Reset, Step, ReleaseFacts, Health, Held)
+T = TypeVar("T", Reset, Step, ReleaseFacts, Health, Held, RlveOpening, RlveStep, RlveFacts)
 
 
 def read(kind: type[T], answer: Mapping[str, Any]) -> T:
     """The dataclass with the members of an answer; members that it does not know are left out."""
-    values = {name: _frozen(kind, member(answer, name)) for name in _names(kind)}
+    values = {name: _frozen(kind, name, member(answer, name)) for name in _names(kind)}
     return kind(**values)
 
 
@@ -191,5 +246,12 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind))
 
 
-def _frozen(kind: type, value: Any) -> Any:
-    return tuple(value) if kind is ReleaseFacts and isinstance(value, list) else value
+_TUPLES: Final[dict[type, tuple[str, ...]]] = {
+    ReleaseFacts: ("task_modes", "interaction_modes", "option_match", "environment_options"),
+    RlveFacts: ("languages", "reasons"),
+}
+
+
+def _frozen(kind: type, name: str, value: Any) -> Any:
+    tuples = _TUPLES.get(kind, ())
+    return tuple(value) if name in tuples and isinstance(value, list) else value

@@ -21,13 +21,14 @@ from shopsim_env.errors import (
 _CLASSES: Final[dict[str, type[ShopSimError]]] = {
     "unknown_task": UnknownTaskError,
     **dict.fromkeys(("task_error", "unknown_split", "empty_split"), TaskError),
-    "ended": EpisodeError,
+    **dict.fromkeys(("ended", "not_ended"), EpisodeError),
     "unrecordable_action": TraceError,
     **dict.fromkeys(("capacity", "queue_full"), CapacityError),
     **dict.fromkeys(("lease_lost", "stale_fence"), LeaseLostError),
     **dict.fromkeys(("busy", "superseded", "request_id_reused", "closed"), PoolError),
     **dict.fromkeys(("no_task", "task_and_split", "no_seed", "group_too_large", "usage_error"), UsageError),
     **dict.fromkeys(("wrong_type", "missing_field", "unknown_field", "out_of_range"), UsageError),
+    **dict.fromkeys(("bad_axis", "no_choice"), UsageError),
     **dict.fromkeys(
         ("invalid_json", "duplicate_key", "not_finite", "too_deep", "body_too_large"), UsageError
     ),

@@ -12,9 +12,10 @@ from shopsim_env.errors import EpisodeError, UsageError
 from shopsim_env.release.opening import Release
 from shopsim_env.rlve.environments import collection as collection_ids
 from shopsim_env.rlve.environments import environment
-from shopsim_env.rlve.episode import Episode, EpisodeKey, RlveStep
+from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.scheduler import Result, Taken
+from shopsim_env.rlve.step import RlveStep
 
 
 class Scheduling(Protocol):

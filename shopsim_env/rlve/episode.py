@@ -26,6 +26,7 @@ from shopsim_env.rlve.reward import EpisodeReward, Turns, reward_episode, reward
 from shopsim_env.rlve.safety import denied
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.sight import Sight
+from shopsim_env.rlve.step import RlveStep
 from shopsim_env.rlve.tools import ToolFault, check_call
 from shopsim_env.versions import RLVE_SUITE_VERSION
 
@@ -82,23 +83,6 @@ class EpisodeKey:
             "language": self.language,
             "overrides": dict(self.overrides),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class RlveStep:
-    """What one turn of the agent led to.
-
-    Args:
-        observation: What the agent sees next, JSON.
-        reward: The episode's total at its end, else 0.
-        done: Whether the episode ended.
-        info: `reason` and `reward` with all parts at the end; `fault` where a turn was refused.
-    """
-
-    observation: dict[str, Any]
-    reward: float
-    done: bool
-    info: dict[str, Any]
 
 
 class Episode:

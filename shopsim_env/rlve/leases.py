@@ -12,8 +12,9 @@ from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.errors import EpisodeError
 from shopsim_env.pool.holding import Holding
 from shopsim_env.pool.lease import Entry, Lease, Started
-from shopsim_env.rlve.episode import Episode, EpisodeKey, RlveStep
+from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
+from shopsim_env.rlve.step import RlveStep
 from shopsim_env.rlve.trace import RlveRecord, TracedEpisode, plain_turn
 from shopsim_env.versions import RLVE_SUITE_VERSION
 

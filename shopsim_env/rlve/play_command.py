@@ -20,7 +20,7 @@ from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.trace import TraceWriter
 
 if TYPE_CHECKING:
-    from shopsim_env.rlve.episode import RlveStep
+    from shopsim_env.rlve.step import RlveStep
     from shopsim_env.rlve.trace import TracedEpisode
 
 _HELP = 'a line is a message, or a turn: {"assistant_message": "...", "tool_calls": [...], "answer": {...}}'

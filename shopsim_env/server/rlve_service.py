@@ -22,8 +22,8 @@ from shopsim_env.shop.served import encode
 from shopsim_env.versions import RLVE_SUITE_VERSION
 
 if TYPE_CHECKING:
-    from shopsim_env.rlve.episode import RlveStep
-    from shopsim_env.rlve.leases import RlveLeases
+    from shopsim_env.rlve.leases import RlveLeases, RlveRequest
+    from shopsim_env.rlve.step import RlveStep
 
 LOG = logging.getLogger("shopsim_env.server")
 _NOTE = "functions"
@@ -69,11 +69,26 @@ class RlveService:
             ProblemError: it has, and RLVE cannot be had (`rlve_unavailable`).
         """
         if self._journal is not None and holds_leases(self._journal, self._release, RLVE_SUITE_VERSION):
+            self.open_now()
+
+    def open_now(self) -> "RlveLeases":
+        """The leases, opened if they are not yet; for whoever has no event loop.
+
+        Raises:
+            JournalError: as `LeasePool`.
+            ProblemError: RLVE cannot be had (`rlve_unavailable`).
+        """
+        if self.leases is None:
             self.leases = self._open()
+        return self.leases
 
     async def info(self, language: str) -> dict[str, Any]:
         """What can be played, with which tools, and what an answer holds."""
         await self._ready()
+        return self.about(language)
+
+    def about(self, language: str) -> dict[str, Any]:
+        """As `info`, once the leases are there."""
         from shopsim_env.rlve.answering import answer_schema
         from shopsim_env.rlve.environments import COLLECTIONS, ENVIRONMENTS
         from shopsim_env.rlve.episode import REASONS
@@ -84,7 +99,7 @@ class RlveService:
         return {
             "suite": RLVE_SUITE_VERSION,
             "release": self._release.id,
-            "currency": self._leases().market.currency,
+            "currency": self.live().market.currency,
             "languages": list(LANGUAGES),
             "max_difficulty": MAX_SERVED_DIFFICULTY,
             "environments": [
@@ -102,19 +117,13 @@ class RlveService:
     async def reset(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens an episode, when there is a slot."""
         await self._ready()
-        from shopsim_env.rlve.episode import EpisodeKey
-        from shopsim_env.rlve.leases import RlveRequest
-
-        names = ("env_id", "difficulty", "seed", "language", "overrides")
-        key = EpisodeKey(**{name: fields[name] for name in names})
-        request = RlveRequest(key, fields["strict"], fields["request_id"], fields["tools"])
-        (lease,) = await open_when_free(self._leases(), request, fields["wait_s"], gone)
+        (lease,) = await open_when_free(self.live(), rlve_request(fields), fields["wait_s"], gone)
         self._log("rlve episode opened", lease)
-        return self._joined(lease, self._start(lease))
+        return self._joined(lease, self.start_of(lease))
 
     def step(self, lease_id: str, fields: dict[str, Any]) -> bytes:
         """Plays one turn."""
-        leases = self._leases()
+        leases = self.live()
         known = leases.counters.ended
         step = leases.step(lease_id, fields["turn"], fence=fields["fence"], request_id=fields["request_id"])
         if leases.counters.ended > known:
@@ -125,26 +134,26 @@ class RlveService:
 
     def look(self, lease_id: str) -> bytes:
         """The episode as it stands."""
-        return self._whole(self._leases().use(lease_id))
+        return self._whole(self.live().use(lease_id))
 
     def take_over(self, lease_id: str) -> bytes:
         """Shuts out whoever used the lease so far, and looks."""
-        lease = self._leases().take_over(lease_id)
+        lease = self.live().take_over(lease_id)
         self._log("rlve lease taken over", lease)
         return self._whole(lease)
 
     def heartbeat(self, lease_id: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Keeps the lease."""
-        leases = self._leases()
+        leases = self.live()
         return answers.holding(leases.use(lease_id, fields["fence"]), leases.ttl_s)
 
     def trace(self, lease_id: str) -> bytes:
         """The line of the episode's trace, so far."""
-        return self._leases().trace(lease_id).line()
+        return self.live().trace(lease_id).line()
 
     def goal(self, lease_id: str) -> dict[str, Any]:
         """The goal of an episode that is over, and what the task came to."""
-        episode = self._leases().finished(lease_id)
+        episode = self.live().finished(lease_id)
         score = episode.score
         return {
             "goal": episode.goal(),
@@ -179,9 +188,13 @@ class RlveService:
         """Forgets every lease and closes the facts; the release stays open."""
         self._opened.close()
 
-    def _leases(self) -> "RlveLeases":
+    def live(self) -> "RlveLeases":
+        """The leases, where one of them is asked for.
+
+        Raises:
+            PoolError: nobody can hold one yet (`lease_lost`).
+        """
         if self.leases is None:
-            # Nobody can hold a lease before the first was asked for.
             raise PoolError("the lease is not live: never given; start a new episode", code="lease_lost")
         return self.leases
 
@@ -213,7 +226,8 @@ class RlveService:
         self._opened.callback(leases.close)
         return leases
 
-    def _start(self, lease: Lease) -> dict[str, Any]:
+    def start_of(self, lease: Lease) -> dict[str, Any]:
+        """What the start of a lease showed."""
         opening = lease.start
         start = {
             "release": self._release.id,
@@ -231,16 +245,26 @@ class RlveService:
     def _whole(self, lease: Lease) -> bytes:
         last = None if lease.last is None else _played(lease.last)
         return self._joined(
-            lease, {**self._start(lease), "turns_played": len(lease.entries), "last_step": last}
+            lease, {**self.start_of(lease), "turns_played": len(lease.entries), "last_step": last}
         )
 
     def _joined(self, lease: Lease, more: dict[str, Any]) -> bytes:
-        return encode({**answers.holding(lease, self._leases().ttl_s), **more})
+        return encode({**answers.holding(lease, self.live().ttl_s), **more})
 
     def _log(self, event: str, lease: Lease, **more: Any) -> None:
         key = lease.start.key
         facts = {"slot": lease.slot, "fence": lease.fence, "env_id": key.env_id, "difficulty": key.difficulty}
         LOG.info(event, extra={"facts": {**facts, **more}})
+
+
+def rlve_request(fields: dict[str, Any]) -> "RlveRequest":
+    """What the checked fields of a reset ask the leases for."""
+    from shopsim_env.rlve.episode import EpisodeKey
+    from shopsim_env.rlve.leases import RlveRequest
+
+    names = ("env_id", "difficulty", "seed", "language", "overrides")
+    key = EpisodeKey(**{name: fields[name] for name in names})
+    return RlveRequest(key, fields["strict"], fields["request_id"], fields["tools"])
 
 
 def _played(step: "RlveStep") -> dict[str, Any]:

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from shopsim_env.client.core import Calls, EpisodeCore
+from shopsim_env.client.calls import Calls
+from shopsim_env.client.core import EpisodeCore
 from shopsim_env.client.facts import Ask, wire_action
 from shopsim_env.client.retrying import Lost, Pause, Reply, Request, Retries, exchange
 from shopsim_env.errors import (
