@@ -114,6 +114,17 @@ def read_rlve_record(line: bytes, where: str = "line") -> RlveRecord:
     return RlveRecord(**values)
 
 
+def begin_again(record: RlveRecord, market: Market) -> TracedEpisode:
+    """The episode of a record before its first turn; answers of a language model are those of the record.
+
+    Raises:
+        UsageError: a key that this release or version does not have.
+    """
+    key = EpisodeKey(**record.key)
+    wording = model_wording(key.language, None, record.wordings) if record.wordings else None
+    return TracedEpisode(market, key, strict=record.strict, wording=wording)
+
+
 def play_again(record: RlveRecord, market: Market) -> RlveRecord:
     """Plays the turns of a record again.
 
@@ -121,9 +132,7 @@ def play_again(record: RlveRecord, market: Market) -> RlveRecord:
         TraceError: a turn after the end.
         UsageError: a key that this release or version does not have.
     """
-    key = EpisodeKey(**record.key)
-    wording = model_wording(key.language, None, record.wordings) if record.wordings else None
-    episode = TracedEpisode(market, key, strict=record.strict, wording=wording)
+    episode = begin_again(record, market)
     for number, action in enumerate(record.actions, start=1):
         if episode.done:
             raise TraceError(f"turn {number} comes after the end of the episode")

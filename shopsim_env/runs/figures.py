@@ -20,6 +20,8 @@ def figures(rows: Sequence[Row]) -> dict[str, Any]:
     """Cards and charts of a run."""
     completed = [row for row in rows if row.status == COMPLETED]
     rewards = _known(row.reward for row in completed)
+    # Rewards of RLVE go down to -1, those of the Shop to 0.
+    least = -1.0 if any(row.world for row in rows) else 0.0
     actions = sum(row.steps for row in completed if row.invalid is not None)
     return {
         "counts": {
@@ -39,7 +41,8 @@ def figures(rows: Sequence[Row]) -> dict[str, Any]:
         "cost": {**_durations(completed), "tokens": _tokens(completed)},
         "termination_reasons": _tally(row.reason for row in completed),
         "errors": _tally(row.error for row in rows),
-        "reward_histogram": histogram(rewards),
+        "reward_histogram": histogram(rewards, least),
+        "reward_least": least,
         "steps_histogram": sorted(Counter(row.steps for row in completed).items()),
     }
 
@@ -52,9 +55,9 @@ def compared(ours: Sequence[Row], theirs: Sequence[Row]) -> dict[str, Any]:
     """
     first, second = _by_task(ours), _by_task(theirs)
     pairs = [
-        (task_id, one, two)
-        for task_id in sorted(first.keys() & second.keys())
-        for one, two in _pairs(first[task_id], second[task_id])
+        (task, one, two)
+        for task in sorted(first.keys() & second.keys())
+        for one, two in _pairs(first[task], second[task])
     ]
     differences = [two - one for _, one, two in _rewards(pairs)]
     return {
@@ -95,11 +98,12 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     return middle - _Z * error, middle + _Z * error
 
 
-def histogram(rewards: Iterable[float]) -> list[int]:
-    """Numbers of rewards in ten bins of [0, 1]; the last one holds 1 as well. Others are put at the ends."""
+def histogram(rewards: Iterable[float], least: float = 0.0) -> list[int]:
+    """Numbers of rewards in ten bins of [`least`, 1]; the last holds 1 as well. Others are at the ends."""
     bins = [0] * _BINS
     for reward in rewards:
-        bins[min(max(int(reward * _BINS), 0), _BINS - 1)] += 1
+        place = math.floor((reward - least) / (1 - least) * _BINS)
+        bins[min(max(place, 0), _BINS - 1)] += 1
     return bins
 
 
@@ -138,10 +142,13 @@ def _tally(texts: Iterable[str]) -> list[tuple[str, int]]:
     return sorted(counted.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _by_task(rows: Sequence[Row]) -> dict[int, list[Row]]:
-    found: dict[int, list[Row]] = defaultdict(list)
+_Task = tuple[str, int]
+
+
+def _by_task(rows: Sequence[Row]) -> dict[_Task, list[Row]]:
+    found: dict[_Task, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row.task_id].append(row)
+        found[row.world, row.task_id].append(row)
     return found
 
 
@@ -151,10 +158,10 @@ def _pairs(first: list[Row], second: list[Row]) -> Iterable[tuple[Row, Row]]:
     return [(row, others[sample]) for sample, row in zip(ours, first, strict=True) if sample in others]
 
 
-def _rewards(pairs: Iterable[tuple[int, Row, Row]]) -> list[tuple[int, float, float]]:
+def _rewards(pairs: Iterable[tuple[_Task, Row, Row]]) -> list[tuple[_Task, float, float]]:
     return [
-        (task_id, one.reward, two.reward)
-        for task_id, one, two in pairs
+        (task, one.reward, two.reward)
+        for task, one, two in pairs
         if one.reward is not None and two.reward is not None
     ]
 
@@ -168,18 +175,20 @@ def _turned(one: Row, two: Row) -> int:
     return 0 if before is None or after is None else int(after) - int(before)
 
 
-def _tasks(pairs: Iterable[tuple[int, Row, Row]]) -> list[dict[str, Any]]:
-    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for task_id, one, two in _rewards(pairs):
-        found[task_id].append((one, two))
+def _tasks(pairs: Sequence[tuple[_Task, Row, Row]]) -> list[dict[str, Any]]:
+    found: dict[_Task, list[tuple[float, float]]] = defaultdict(list)
+    names = {task: row.task for task, row, _ in pairs}
+    for task, one, two in _rewards(pairs):
+        found[task].append((one, two))
     rows = [
         {
-            "task_id": task_id,
+            "task_id": task[1],
+            "task": names[task],
             "pairs": len(both),
             "first": math.fsum(one for one, _ in both) / len(both),
             "second": math.fsum(two for _, two in both) / len(both),
             "difference": math.fsum(two - one for one, two in both) / len(both),
         }
-        for task_id, both in found.items()
+        for task, both in sorted(found.items())
     ]
-    return sorted(rows, key=lambda row: (-abs(row["difference"]), row["task_id"]))
+    return sorted(rows, key=lambda row: -abs(row["difference"]))

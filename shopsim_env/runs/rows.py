@@ -1,7 +1,8 @@
 """One line of a trace file as one row of the index: what lists, figures and comparisons need.
 
-Belongs here: reading a line, and both schemas (`shopsim-trace-v1`, `shopsim-episode-v1`). Lines come from
-anybody: a value of another type than the format says is left out, never trusted.
+Belongs here: reading a line, and the three schemas (`shopsim-trace-v1`, `shopsim-episode-v1`,
+`shopsim-rlve-trace-v1`). Lines come from anybody: a value of another type than the format says is left out,
+never trusted.
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 from typing import Any, Final, NamedTuple, NoReturn
 
 from shopsim_env.errors import RunError
+from shopsim_env.replay import RLVE_TRACE_SCHEMA
 from shopsim_env.trace import TRACE_SCHEMA
 
 EPISODE_SCHEMA: Final = "shopsim-episode-v1"
@@ -27,7 +29,8 @@ class Row(NamedTuple):
     """One episode. `offset` and `length` find its line; None is what the line does not say.
 
     `components` are in the order of `COMPONENTS`, `tokens` in that of `TOKENS`; they are None for an episode
-    without a result or without a model. `duration_ms` is wall time.
+    without a result or without a model. `duration_ms` is wall time. An RLVE episode has its seed as
+    `task_id`, and in `world` what else names it; `world` is empty for the Shop.
     """
 
     offset: int
@@ -48,6 +51,12 @@ class Row(NamedTuple):
     error: str
     instruction: str
     release: str
+    world: str = ""
+
+    @property
+    def task(self) -> str:
+        """What was played, in words."""
+        return f"{self.world} · {self.task_id}" if self.world else str(self.task_id)
 
 
 def load_line(line: bytes) -> dict[str, Any]:
@@ -76,7 +85,9 @@ def row_of(record: dict[str, Any], line_number: int, offset: int, length: int) -
         return _of_trace(record, line_number, offset, length)
     if schema == EPISODE_SCHEMA:
         return _of_episode(record, line_number, offset, length)
-    raise RunError(f"expected schema {TRACE_SCHEMA!r} or {EPISODE_SCHEMA!r}")
+    if schema == RLVE_TRACE_SCHEMA:
+        return _of_rlve(record, line_number, offset, length)
+    raise RunError(f"expected schema {TRACE_SCHEMA!r}, {EPISODE_SCHEMA!r} or {RLVE_TRACE_SCHEMA!r}")
 
 
 def table(value: Any) -> dict[str, Any]:
@@ -158,10 +169,47 @@ def _of_episode(record: dict[str, Any], line_number: int, offset: int, length: i
     )
 
 
+def _of_rlve(record: dict[str, Any], line_number: int, offset: int, length: int) -> Row:
+    key, reward = table(record.get("key")), table(record.get("reward"))
+    reason = _kept(record.get("reason"))
+    seed = _task(key.get("seed"))
+    success = reward.get("success")
+    alone = dict.fromkeys(COMPONENTS) | {"r_success": float(success) if isinstance(success, bool) else None}
+    return Row(
+        offset=offset,
+        length=length,
+        episode_id=f"line-{line_number:06d}",
+        task_id=seed,
+        sample_id=None,
+        seed=seed,
+        status=COMPLETED if reason else UNFINISHED,
+        reason=reason,
+        reward=number(reward.get("total")) if reason else None,
+        steps=len(items(record.get("actions"))),
+        invalid=None,
+        protocol_errors=0,
+        duration_ms=None,
+        components=tuple(alone.values()) if reason else None,
+        tokens=None,
+        error="",
+        instruction="",
+        release=_kept(record.get("release")),
+        world=_world(key),
+    )
+
+
+def _world(key: dict[str, Any]) -> str:
+    """What names an RLVE episode besides its seed: `PD d4 zh`, and axes that were set."""
+    difficulty = integer(key.get("difficulty"))
+    names = (text(key.get("env_id")), f"d{difficulty}", text(key.get("language")))
+    axes = " ".join(f"{name}={value}" for name, value in sorted(table(key.get("overrides")).items()))
+    return _kept(f"{' '.join(names)} {axes}".strip()) or "RLVE"
+
+
 def _task(value: Any) -> int:
     found = integer(value)
     if found is None:
-        raise RunError("expected an integer task_id")
+        raise RunError("expected an integer task_id or seed")
     return found
 
 

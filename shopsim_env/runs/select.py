@@ -12,7 +12,7 @@ from shopsim_env.runs.rows import Row
 
 _Key = Callable[[Row], Any]
 SORTS: Final[dict[str, _Key]] = {
-    "task": lambda row: (row.task_id, _first(row.sample_id), row.episode_id),
+    "task": lambda row: (row.world, row.task_id, _first(row.sample_id), row.episode_id),
     "reward": lambda row: _first(row.reward),
     "steps": lambda row: row.steps,
     "invalid": lambda row: _first(row.invalid),
@@ -28,7 +28,7 @@ _SUCCESS: Final = 2  # place of r_success among the components
 class Wish:
     """What somebody wants to see. None means any.
 
-    `find` is looked for in episode id, task id, instruction, error and termination reason, whatever the case.
+    `find` is looked for in episode id, task, instruction, error and termination reason, whatever the case.
     """
 
     find: str = ""
@@ -95,5 +95,5 @@ def _found(row: Row, needle: str) -> bool:
     if needle.isdecimal() and needle.isascii():
         # A number is a task id first of all; as text it may still be in an episode id.
         return str(row.task_id) == needle or needle in row.episode_id
-    fields = (row.episode_id, row.instruction, row.error, row.reason)
+    fields = (row.episode_id, row.task, row.instruction, row.error, row.reason)
     return any(needle in field.casefold() for field in fields)

@@ -14,19 +14,28 @@ from shopsim_env.runs.rows import EPISODE_SCHEMA, Row, items, number, table, tex
 from shopsim_env.shop.env import Reset, ShopEnv, Step
 from shopsim_env.trace import TraceRecord, decode_action, read_record
 
-_MOST_ACTIONS: Final = 1_000
+MOST_ACTIONS: Final = 1_000
 _ANSWERS: Final = ("reward", "done", "termination_reason", "valid", "failure_kind")
 
 
 def timeline(row: Row, record: dict[str, Any], line: bytes, release: IdentifiedRelease) -> dict[str, Any]:
-    """The episode of a row.
+    """The episode of a row of the Shop.
 
     Every step has `number`, `observation` (what was shown before the action, None when unknown), `state`,
     `tools`, `model`, `action`, `tool_call`, `feedback`; `equal` says whether a page that was played again is
     the recorded one. `final` has the page after the last action and the result.
     """
-    head = {
+    head = head_of(row, release)
+    if record.get("schema") == EPISODE_SCHEMA:
+        return {**head, **_of_episode(record)}
+    return {**head, **_of_trace(read_record(line), release)}
+
+
+def head_of(row: Row, release: IdentifiedRelease) -> dict[str, Any]:
+    """What every episode has, whatever was played."""
+    return {
         "episode_id": row.episode_id,
+        "task": row.task,
         "task_id": row.task_id,
         "sample_id": row.sample_id,
         "seed": row.seed,
@@ -36,9 +45,6 @@ def timeline(row: Row, record: dict[str, Any], line: bytes, release: IdentifiedR
         "duration_ms": row.duration_ms,
         "tokens": row.tokens,
     }
-    if record.get("schema") == EPISODE_SCHEMA:
-        return {**head, **_of_episode(record)}
-    return {**head, **_of_trace(read_record(line), release)}
 
 
 def purchase_of(record: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +166,7 @@ def _played(record: TraceRecord, release: IdentifiedRelease) -> tuple[list[Any],
         return [], "other_release"
     if record.wordings:
         return [], "worded"  # needs the recorded answers of a model; `shopsim replay` does that
-    if len(record.actions) > _MOST_ACTIONS:
+    if len(record.actions) > MOST_ACTIONS:
         return [], "too_long"
     try:
         return played(record, release), None

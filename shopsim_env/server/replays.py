@@ -17,6 +17,7 @@ from shopsim_env.runs.rows import COMPONENTS, Row, load_line, table, text
 from shopsim_env.runs.select import Wish, chosen
 from shopsim_env.runs.timeline import bought, played, purchase_of, timeline
 from shopsim_env.server.comparison import comparison
+from shopsim_env.server.rlve_replays import RlveReplays
 from shopsim_env.trace import TRACE_SCHEMA, read_record
 
 SLICE_S: Final = 0.25
@@ -31,6 +32,7 @@ class Replays:
     def __init__(self, root: RunRoot | None, release: Release, slice_s: float = SLICE_S) -> None:
         self._root = root
         self._release = release
+        self._rlve = RlveReplays(release)
         self._slice_s = slice_s
         self._indexes: dict[str, RunIndex] = {}
         self._answers: BoundedCache[Any, Any] = BoundedCache(_KEPT_ANSWERS)
@@ -75,6 +77,8 @@ class Replays:
     def episode(self, run: str, episode: str) -> dict[str, Any]:
         """One episode, step by step."""
         row, record, line = self._record(run, episode)
+        if row.world:
+            return self._rlve.timeline(row, record, line)
         try:
             return timeline(row, record, line, self._release)
         except TraceError as error:
@@ -94,6 +98,8 @@ class Replays:
                 "the episode was played on another release than this server has; start it with --release",
                 code="other_release",
             )
+        if row.world:
+            return self._rlve.evidence(line)
         return comparison(self._release, row.task_id, self._purchase(record, line), _rule(record))
 
     def compare(self, first: str, second: str, offset: int, limit: int) -> dict[str, Any]:
@@ -168,7 +174,7 @@ def _progress(index: RunIndex) -> dict[str, Any]:
 
 
 def _listed(row: Row) -> dict[str, Any]:
-    names = ("episode_id", "task_id", "sample_id", "status", "reason", "reward", "steps", "invalid")
+    names = ("episode_id", "task", "task_id", "sample_id", "status", "reason", "reward", "steps", "invalid")
     more = ("duration_ms", "error", "instruction")
     found = {name: getattr(row, name) for name in (*names, *more)}
     found["success"] = None if row.components is None else row.components[COMPONENTS.index("r_success")]

@@ -4,6 +4,7 @@ import { Refusal, block, byId, call, figure, fold, foreign, grid, h, hasToken, j
 import { canonical } from "./actions.js";
 import { bars } from "./charts.js";
 import { card, comparison, result } from "./evidence.js";
+import * as rlve from "./conversation.js";
 
 const PAGE = 50;
 const MOST_RUNS = 500;
@@ -122,13 +123,21 @@ function cards(run) {
     card(w("tokens"), cost.tokens ? figure(cost.tokens.total_tokens) : "–"));
 }
 
+// The lower end of a bin of rewards: from 0 for the Shop, from -1 for RLVE.
+const edge = ({ reward_least: least }, bin) => (least + (bin * (1 - least)) / 10).toFixed(1);
+// How an episode ended, in the words of its world.
+const ended = (code) => {
+  const found = known("rlve_reason", code);
+  return found === code ? known("reason", code) : found;
+};
+
 function charts(run) {
   const found = run.figures;
   const components = Object.entries(found.components).filter(([, value]) => value !== null);
   return h("div", { class: "charts" },
-    bars(w("chart.reward"), found.counts.scored ? found.reward_histogram.map((count, bin) => [`${(bin / 10).toFixed(1)} – ${((bin + 1) / 10).toFixed(1)}`, count]) : []),
+    bars(w("chart.reward"), found.counts.scored ? found.reward_histogram.map((count, bin) => [`${edge(found, bin)} – ${edge(found, bin + 1)}`, count]) : []),
     bars(w("chart.components"), components, 3),
-    bars(w("chart.reasons"), found.termination_reasons.map(([reason, count]) => [known("reason", reason), count])),
+    bars(w("chart.reasons"), found.termination_reasons.map(([reason, count]) => [ended(reason), count])),
     bars(w("chart.steps"), stepBins(found.steps_histogram)),
     found.errors.length ? bars(w("chart.errors"), found.errors.slice(0, 12)) : null);
 }
@@ -164,7 +173,7 @@ function chosenFrom(name, word, options) {
 
 function filters(run) {
   const field = h("input", { id: "find", autocomplete: "off", maxlength: 200, value: place.find });
-  const reasons = run.figures.termination_reasons.map(([reason]) => [reason, known("reason", reason)]);
+  const reasons = run.figures.termination_reasons.map(([reason]) => [reason, ended(reason)]);
   return h("form", { class: "fields", on: { submit: (event) => {
     event.preventDefault();
     inRun({ find: field.value, offset: 0 });
@@ -181,7 +190,7 @@ function episodeTable(found) {
   const heads = [{ head: w("episode") }, { head: w("task"), number: true }, { head: w("status") }, { head: w("ended") }, { head: w("reward"), number: true }, { head: w("steps"), number: true }, { head: w("duration"), number: true }, { head: w("tokens"), number: true }, { head: w("instruction") }];
   return grid(w("episodes.n", { n: found.total }), heads, found.episodes.map((row) => [
     h("button", { type: "button", class: "link", on: { click: () => inRun({ episode: row.episode_id }) } }, foreign(row.episode_id)),
-    h("span", {}, String(row.task_id)), badge(row.status), known("reason", row.reason || row.error || "none"),
+    h("span", {}, foreign(row.task)), badge(row.status), ended(row.reason || row.error || "none"),
     h("span", { class: row.success === 1 ? "good" : null }, row.success === 1 ? "✓ " : "", figure(row.reward, 4)), row.steps, h("span", {}, milliseconds(row.duration_ms)), row.tokens,
     h("span", { class: "long" }, foreign(row.instruction))]));
 }
@@ -252,13 +261,22 @@ function stepView(step) {
     step.state ? fold(w("state"), () => json(step.state, w("state"))) : null);
 }
 
+const episodeHead = (found) => [
+  h("div", { class: "row" }, h("button", { type: "button", on: { click: () => inRun({}) } }, w("back.run"))),
+  h("div", { class: "row" }, h("h2", { id: "heading", tabindex: -1 }, foreign(found.episode_id)), badge(found.status), found.same_release ? null : h("span", { class: "badge warn" }, w("release.other.short")))];
+
+const rlveView = (found) => [h("section", { class: "panel", "aria-label": w("episode") }, episodeHead(found), rlve.facts(found),
+  found.note ? h("p", { class: "note warn" }, w(`note.${found.note}`)) : null,
+  fold(w("environment"), () => json({ key: found.key, strict: found.strict, suite: found.suite, release: found.release }, w("environment")))),
+rlve.timeline(found, equalBadge),
+found.status === "completed" ? [rlve.ending(found), found.note ? null : evidenceView()] : null];
+
 function episodeView() {
   const found = view.episode;
   if (!found) return null;
+  if (found.kind === "rlve") return rlveView(found);
   const { final } = found;
-  return [h("section", { class: "panel", "aria-label": w("episode") },
-    h("div", { class: "row" }, h("button", { type: "button", on: { click: () => inRun({}) } }, w("back.run"))),
-    h("div", { class: "row" }, h("h2", { id: "heading", tabindex: -1 }, foreign(found.episode_id)), badge(found.status), found.same_release ? null : h("span", { class: "badge warn" }, w("release.other.short"))),
+  return [h("section", { class: "panel", "aria-label": w("episode") }, episodeHead(found),
     h("p", { class: "quiet" }, w("facts.recorded", { task: found.task_id, seed: found.seed ?? "–", steps: found.steps.length, duration: milliseconds(found.duration_ms) })),
     found.note ? h("p", { class: "note warn" }, w(`note.${found.note}`)) : null,
     found.instruction === null ? null : h("blockquote", {}, foreign(found.instruction)),
@@ -272,8 +290,8 @@ function episodeView() {
 
 function evidenceView() {
   if (view.evidence instanceof Refusal) return refused(view.evidence);
-  if (view.evidence) return comparison(view.evidence);
-  if (!hasToken()) return h("p", { class: "panel" }, w("evidence.token"));
+  if (view.evidence) return view.evidence.kind === "rlve" ? rlve.evidence(view.evidence) : comparison(view.evidence);
+  if (!hasToken()) return h("p", { class: "panel" }, w(view.episode.kind === "rlve" ? "rlve.evidence.token" : "evidence.token"));
   return h("section", { class: "panel", "aria-label": w("evidence") }, h("button", { type: "button", id: "evidence", on: { click: async () => {
     try {
       view.evidence = await api("evidence", { run: place.run, episode: place.episode });
@@ -295,7 +313,7 @@ function compareView() {
   if (!found) return null;
   const [first, second] = [nameOf(place.run), nameOf(place.against)];
   const heads = [{ head: w("task"), number: true }, { head: w("pairs"), number: true }, { head: "A", number: true }, { head: "B", number: true }, { head: "B − A", number: true }];
-  const openTask = (row) => h("button", { type: "button", class: "link", on: { click: () => go({ run: place.run, find: String(row.task_id) }) } }, String(row.task_id));
+  const openTask = (row) => h("button", { type: "button", class: "link", on: { click: () => go({ run: place.run, find: row.task }) } }, foreign(row.task));
   return [h("section", { class: "panel", "aria-label": w("compare") },
     h("div", { class: "row" }, h("button", { type: "button", on: { click: () => go({ run: place.run }) } }, w("back.run")), h("button", { type: "button", on: { click: () => go({ run: place.against, against: place.run }) } }, w("swap"))),
     h("h2", { id: "heading", tabindex: -1 }, w("compare")),
@@ -308,7 +326,7 @@ function compareView() {
       card(w("better"), figure(found.better)), card(w("equal.pairs"), figure(found.equal)), card(w("worse"), figure(found.worse)),
       card(w("success.gained"), figure(found.success_gained)), card(w("success.lost"), figure(found.success_lost)))),
   h("section", { class: "panel", "aria-label": w("by.task") }, h("h2", {}, w("by.task")),
-    bars(w("chart.difference"), found.tasks.slice(0, 15).map((row) => [String(row.task_id), row.difference]), 3),
+    bars(w("chart.difference"), found.tasks.slice(0, 15).map((row) => [row.task, row.difference]), 3),
     grid(w("tasks.n", { n: found.total }), heads, found.tasks.map((row) => [openTask(row), row.pairs, row.first, row.second, row.difference])), pager(found.total))];
 }
 

@@ -1,13 +1,11 @@
 // Playground: a person is the agent of a conversation. The goal is asked for after the end, not before.
 
 import { Refusal, byId, call, callText, copyButton, foreign, guard, h, known, onRedraw, option, put, query, refused, save, say, start, visible, w } from "./common.js";
-import { card } from "./evidence.js";
+import { answerOf, answered, goalParts, rewardCards } from "./conversation.js";
 import { datalists, fields, read } from "./forms.js";
-import { called, mark, record, share } from "./records.js";
+import { called, mark } from "./records.js";
 
 const MOST_TURNS = 200;
-const PARTS = ["task", "efficiency", "hallucination"];
-const COUNTS = ["turns", "exempt_turns", "effective_turns", "turn_budget", "used", "unseen"];
 const view = { info: {}, episode: null, observation: null, end: null, turns: [], played: [], goal: null, trouble: null, fault: null, busy: false, sent: 0 };
 let draft = {};
 let seen = new Map();
@@ -179,14 +177,6 @@ function uses(row) {
   return [];
 }
 
-function answerOf(turn) {
-  try {
-    return (typeof turn === "string" ? JSON.parse(turn) : turn)?.answer ?? null;
-  } catch {
-    return null;
-  }
-}
-
 function talk() {
   let turn = -1;
   const { conversation } = view.observation;
@@ -197,7 +187,7 @@ function talk() {
     const answer = agent ? answerOf(view.turns[turn]) : null;
     return h("article", { class: `said ${role}`, id: place === conversation.length - 1 ? "latest" : null, tabindex: -1 }, h("h3", {}, w(`rlve.${role}`)), h("p", {}, foreign(content)),
       results.map((one) => called(one, turn === view.played.length - 1 ? uses : null)),
-      answer ? h("section", { class: "called" }, h("p", {}, h("strong", {}, w("rlve.answer"))), record(answer, null)) : null);
+      answered(answer));
   });
 }
 
@@ -252,20 +242,12 @@ function drawComposer() {
 
 function resultPanel() {
   const { reason, reward } = view.end;
+  const { goal, score } = view.goal;
   return h("section", { class: "panel", "aria-label": w("result") },
     h("div", { class: "row ends" }, h("h2", { id: "result_heading", tabindex: -1 }, w("result")), mark(reward.success)),
-    h("dl", { class: "cards" }, card(w("rlve.total"), share(reward.total)), card(w("ended"), known("rlve_reason", reason)),
-      PARTS.map((name) => card(w(`rlve.part.${name}`), share(reward[name]), w(`rlve.weight.${name}`)))),
     view.fault ? h("p", { class: "bad" }, `${view.fault.code}: `, visible(view.fault.message)) : null,
-    reward.efficiency_counts || reward.hard_failure ? null : h("p", { class: "quiet" }, w("rlve.no.efficiency")),
-    record(Object.fromEntries(COUNTS.map((name) => [name, reward[name]])), null),
-    goalParts());
-}
-
-function goalParts() {
-  const { goal, score } = view.goal;
-  return [h("h3", {}, w("rlve.goal")), h("div", { id: "goal", class: "stack tight" }, record(goal, null)),
-    score ? [h("h3", {}, w("rlve.terms")), record({ score: score.score, ...score.parts }, null)] : null];
+    rewardCards(reason, reward),
+    goalParts(goal, score && { score: score.score, ...score.parts }));
 }
 
 function headPanel() {

@@ -90,8 +90,8 @@ def test_pairs_by_sample_and_their_differences() -> None:
     assert (found["better"], found["equal"], found["worse"]) == (1, 1, 1)
     assert (found["success_gained"], found["success_lost"]) == (1, 0)
     assert found["tasks"] == [
-        {"task_id": 1, "pairs": 2, "first": 0.5, "second": 1.0, "difference": 0.5},
-        {"task_id": 2, "pairs": 1, "first": 0.5, "second": 0.0, "difference": -0.5},
+        {"task_id": 1, "task": "1", "pairs": 2, "first": 0.5, "second": 1.0, "difference": 0.5},
+        {"task_id": 2, "task": "2", "pairs": 1, "first": 0.5, "second": 0.0, "difference": -0.5},
     ]
     low, high = found["difference"]["interval"]
     # The differences 1, 0, -0.5 have the mean 1/6 and the variance 7/12 (n - 1).
