@@ -21,6 +21,12 @@ from typing import Any
 from server import ask, free_port, process, shop
 
 KEY = "0123456789abcdef" * 2
+RLVE = {"env_id": "POLICY", "difficulty": 2, "seed": 1, "strict": False}
+STARTS = {
+    "/v1/episodes": "/v1/episodes",
+    "/v1/groups": "/v1/episodes",
+    "/v1/rlve/episodes": "/v1/rlve/episodes",
+}
 ODD: list[Any] = [
     *(None, True, False, 0, -1, 3, 1.5, 1e308, 2**63, 2**64, -(2**63), 10**400),
     *(
@@ -78,6 +84,7 @@ class Fuzzer:
     def __init__(self, seed: int) -> None:
         self.draws = random.Random(seed)  # noqa: S311
         self.lease: dict[str, Any] = {"lease_id": "x" * 32, "fence": 1, "slot": 0}
+        self.rlve: dict[str, Any] = self.lease
 
     def bases(self) -> list[tuple[str, dict[str, Any]]]:
         """Paths and valid bodies."""
@@ -96,6 +103,23 @@ class Fuzzer:
             ("/api/shop_agent", {"action": "interact", "response": "search[杯]", **wire}),
             ("/api/shop_agent", {"action": "terminate", "termination_reason": "action_limit", **wire}),
             ("/api/shop_agent", {"action": "release_one", **wire}),
+            *self.rlve_bases(),
+        ]
+
+    def rlve_bases(self) -> list[tuple[str, dict[str, Any]]]:
+        """The same of RLVE."""
+        base, fence = f"/v1/rlve/episodes/{self.rlve['lease_id']}", self.rlve["fence"]
+        call = {"name": "catalog.search", "args": {"query": "杯", "filters": {"price_max": 50}}}
+        turn = {"assistant_message": "好的。", "tool_calls": [call]}
+        return [
+            (
+                "/v1/rlve/episodes",
+                {**RLVE, "wait_s": 0, "request_id": KEY[::-1], "overrides": {"p_noise": 0.1}},
+            ),
+            (f"{base}/step", {"turn": turn, "fence": fence, "request_id": "1"}),
+            (f"{base}/step", {"turn": json.dumps(turn), "fence": fence}),
+            (f"{base}/heartbeat", {"fence": fence}),
+            (f"{base}/takeover", {}),
         ]
 
     def request(self) -> tuple[str, bytes, dict[str, str]]:
@@ -158,7 +182,11 @@ def main() -> int:
         wire = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         for number in range(arguments.bodies):
             if number % 50 == 0:
+                release(port, path_of(fuzzer.lease, "/v1/episodes"))
+                release(port, path_of(fuzzer.rlve, "/v1/rlve/episodes"))
                 fuzzer.lease = ask(port, "POST", "/v1/episodes", b'{"task_id":3,"wait_s":20}')
+                wanted = json.dumps({**RLVE, "wait_s": 20}).encode()
+                fuzzer.rlve = ask(port, "POST", "/v1/rlve/episodes", wanted)
             path, data, headers = fuzzer.request()
             begin = time.monotonic()
             try:
@@ -176,8 +204,8 @@ def main() -> int:
             is_plain = answer.status == 400 and not content.startswith(b"{")  # uvicorn's own: no HTTP
             if not is_plain:
                 json.loads(content)
-            if answer.status == 200 and path in ("/v1/episodes", "/v1/groups"):
-                release(port, json.loads(content))
+            if answer.status == 200 and path in STARTS:
+                release(port, path_of(json.loads(content), STARTS[path]))
         alive = server.poll() is None and ask(port, "GET", "/healthz")["ready"]
         problems += [] if alive else ["the server is gone"]
         wire.close()
@@ -191,10 +219,15 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def release(port: int, opened: dict[str, Any]) -> None:
+def path_of(opened: dict[str, Any], base: str) -> list[str]:
+    """Paths of the leases in the answer to a reset or group."""
+    return [f"{base}/{lease['lease_id']}" for lease in opened.get("members", [opened])]
+
+
+def release(port: int, paths: list[str]) -> None:
     """Makes room again."""
-    for lease in opened.get("members", [opened]):
-        ask(port, "DELETE", f"/v1/episodes/{lease['lease_id']}")
+    for path in paths:
+        ask(port, "DELETE", path)
 
 
 if __name__ == "__main__":

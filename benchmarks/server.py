@@ -1,11 +1,11 @@
 """The HTTP service under load, beside a server of the same framework that returns a constant.
 
-    python benchmarks/server.py [--seconds 10] [--rounds 3] [--minutes 10] [--only speed,half,soak,start]
+    python benchmarks/server.py [--seconds 10] [--rounds 3] [--minutes 10] [--only PART,PART]
 
 Server and player are processes of their own on loopback. Episodes are whole: reset, actions, release, with a
 request id for every action; one action in five is a search, and the queries repeat as those of rollouts do.
 
-Parts:
+Parts (all but `workers` when none are chosen):
 
 - speed: steps a second of one server process at `--connections`, in turns with two servers that return a
   constant as long as the real answers on average: bare ASGI and a Starlette route, both on uvicorn; ratios
@@ -14,6 +14,10 @@ Parts:
 - soak: `--concurrent` episodes over `--slots` slots for `--minutes`, every third one abandoned; lost slots,
   memory, descriptors, threads.
 - start: from starting the process to the first answer and to the first page; private memory.
+- workers: one server, two servers on ports of their own with a player each, two behind one port with a front
+  that routes by lease prefix; steps a second, and CPU time per request of servers and front.
+
+`targets` says of every target of the service whether it was met.
 """
 
 import argparse
@@ -27,6 +31,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,6 +39,7 @@ from typing import Any
 from episodes import machine, script
 from server_constants import CONSTANTS, serve_constant
 from server_player import play
+from server_router import route
 
 from shopsim_env import ShopEnv, load_release
 
@@ -110,8 +116,9 @@ def facts_of(pid: int) -> dict[str, float]:
 class Bench:
     """All parts, over one release and one list of scripts."""
 
-    def __init__(self, arguments: argparse.Namespace, scripts: Path) -> None:
+    def __init__(self, arguments: argparse.Namespace, scripts: Path, products: int) -> None:
         self.arguments = arguments
+        self.products = products
         self.scripts = scripts
         self.release = ["--release", arguments.release] if arguments.release else []
 
@@ -197,6 +204,47 @@ class Bench:
             "marks": marks,
         }
 
+    def workers(self) -> dict[str, Any]:
+        """One server, two, and two behind one port; medians of the rounds."""
+        names = ("one", "two_ports", "one_port_routed")
+        rows: dict[str, list[dict[str, float]]] = defaultdict(list)
+        alone, front, ports = free_port(), free_port(), [free_port(), free_port()]
+        slots = str(max(64, self.arguments.connections))
+        with ExitStack() as running:
+            pids = {}
+            for port, prefix in ((alone, "c."), (ports[0], "a."), (ports[1], "b.")):
+                command = shop(port, "--slots", slots, "--lease-prefix", prefix, *self.release)
+                pids[port] = running.enter_context(process(command, port, "/healthz")).pid
+            command = [str(HERE), "--route", *map(str, ports), "--port", str(front)]
+            pids[front] = running.enter_context(process(command, front, "/healthz")).pid
+            for number in range(self.arguments.rounds + 1):
+                for name, played, used in zip(
+                    names, ([alone], ports, [front]), ([alone], ports, [front, *ports]), strict=True
+                ):
+                    found = self.together(played, [pids[port] for port in used])
+                    if number:  # the first round fills the caches
+                        rows[name].append(found)
+        return {
+            name: {figure: statistics.median(row[figure] for row in found) for figure in found[0]}
+            for name, found in rows.items()
+        }
+
+    def together(self, ports: list[int], pids: list[int]) -> dict[str, float]:
+        """Players on every port at once: rates summed, CPU time of the processes per request."""
+        before = [facts_of(pid)["cpu_s"] for pid in pids]
+        connections = self.arguments.connections // len(ports)
+        with ThreadPoolExecutor(len(ports)) as threads:
+            found = list(
+                threads.map(lambda port: self.player(port, self.arguments.seconds, connections), ports)
+            )
+        used = [facts_of(pid)["cpu_s"] - start for pid, start in zip(pids, before, strict=True)]
+        requests = sum(one["requests"] for one in found)
+        return {
+            "steps_per_s": sum(one["steps_per_s"] for one in found),
+            "cpu_us_per_request": 1e6 * sum(used) / requests,
+            "first_process_cpu_us_per_request": 1e6 * used[0] / requests,
+        }
+
     def start(self) -> dict[str, Any]:
         """Times from the start of the process."""
         first, page, memory = [], [], {}
@@ -209,17 +257,24 @@ class Bench:
                 ask(port, "POST", "/v1/episodes", json.dumps({"task_id": task}).encode())
                 page.append(time.monotonic() - begin)
                 memory = facts_of(server.pid)
-        return {"first_answer_s": min(first), "first_page_s": min(page), "memory_at_start": memory}
+        return {
+            "products": self.products,
+            "first_answer_s": min(first),
+            "first_page_s": min(page),
+            "memory_at_start": memory,
+        }
 
 
-def write_scripts(release: str | None, path: Path) -> None:
-    """Scripts with one search in five actions."""
+def write_scripts(release: str | None, path: Path) -> int:
+    """Scripts with one search in five actions; the number of products."""
     with load_release(release) as opened:
         env = ShopEnv(opened)
         tasks = list(opened.tasks)
         every = max(1, len(tasks) // 200)
         scripts = [script(env, task, number) for number, task in enumerate(tasks[::every][:200])]
+        products = int(opened.manifest["counts"]["products"])
     path.write_text(json.dumps(scripts), encoding="utf-8")
+    return products
 
 
 def main() -> int:
@@ -237,11 +292,14 @@ def main() -> int:
         parser.add_argument(hidden, action="store_true", help=argparse.SUPPRESS)
     for hidden in ("--port", "--size"):
         parser.add_argument(hidden, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--route", type=int, nargs=2, help=argparse.SUPPRESS)
     for hidden in ("--scripts", "--constant"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     parser.add_argument("--rate", type=float, default=0.0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.constant is not None:
+    if arguments.route is not None:
+        route(arguments.port, tuple(arguments.route))
+    elif arguments.constant is not None:
         serve_constant(arguments.constant, arguments.port, arguments.size)
     elif arguments.player:
         print(json.dumps(play(arguments)))
@@ -255,8 +313,7 @@ def report_of(arguments: argparse.Namespace) -> dict[str, Any]:
     wanted = arguments.only.split(",")
     with tempfile.TemporaryDirectory() as folder:
         scripts = Path(folder) / "scripts.json"
-        write_scripts(arguments.release, scripts)
-        bench = Bench(arguments, scripts)
+        bench = Bench(arguments, scripts, write_scripts(arguments.release, scripts))
         report: dict[str, Any] = {"machine": machine()}
         if "speed" in wanted or "half" in wanted:
             report["speed"] = bench.speed()
@@ -266,7 +323,34 @@ def report_of(arguments: argparse.Namespace) -> dict[str, Any]:
             report["soak"] = bench.soak()
         if "start" in wanted:
             report["start"] = bench.start()
+        if "workers" in wanted:
+            report["workers"] = bench.workers()
+    report["targets"] = targets(report)
     return report
+
+
+def targets(report: dict[str, Any]) -> dict[str, bool]:
+    """The targets of the parts that ran."""
+    found: dict[str, bool] = {}
+    if "speed" in report:
+        found["8,000 steps/s"] = report["speed"]["steps_per_s"]["server"] >= 8_000
+        found["half of the framework's constant"] = report["speed"]["ratio_of_rate"]["starlette"] >= 0.5
+        found["no errors"] = not report["speed"]["errors"]
+    if "half" in report:
+        found["p99 below 50 ms at half"] = all(row["p99"] < 50 for row in report["half"]["ms"].values())
+    if "soak" in report:
+        found["no slot lost"] = report["soak"]["lost_slots"] == 0
+        first, last = report["soak"]["marks"][2], report["soak"]["marks"][-1]
+        grown = last["private_mb"] - first["private_mb"]
+        found["memory flat (below 10 MB from the third mark on)"] = grown < 10
+        found["descriptors and threads flat"] = (
+            last["threads"] == first["threads"] and last["descriptors"] <= first["descriptors"] + 2
+        )
+    if "start" in report:
+        limit = 1.0 if report["start"]["products"] < 20_000 else 1.5
+        found[f"first answer within {limit} s"] = report["start"]["first_answer_s"] < limit
+        found["memory below 80 MB a worker"] = report["start"]["memory_at_start"]["private_mb"] < 80
+    return found
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The chaos and fuzz benchmarks, small: kill -9 twice, a few hundred fuzzed bodies, a few examples a
-route."""
+"""The chaos, storm and fuzz benchmarks, small: kill -9 twice, a second of storm, a few hundred fuzzed
+bodies."""
 
 import json
 import subprocess
@@ -28,6 +28,14 @@ def test_kill_9_changes_no_trace():
     assert found["episodes"] >= 4
     assert found["rlve_episodes"] >= 1
     assert found["problems"] == []
+
+
+def test_a_storm_of_leases_shares_none():
+    found = run("server_storm.py", "--seconds", "1.5", "--holders", "12", "--slots", "3")
+    assert found["problems"] == []
+    assert found["leases"] > 3
+    assert found["pages read"] > 10
+    assert found["lease_lost"] > 0
 
 
 def test_fuzzed_bodies_get_no_500():
