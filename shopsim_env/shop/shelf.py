@@ -26,7 +26,8 @@ QUERIES = 4_096
 RESULTS = 2_048
 VIEWS = 4_096
 SCORES = 8_192
-STARTS = 1_024
+STARTS = 512
+DETAILS = 2_048
 TURNS = 8_192
 
 
@@ -85,7 +86,7 @@ class ShelfCaches:
         self.results: BoundedCache[tuple[Any, ...], View] = BoundedCache(RESULTS)
         self.views: BoundedCache[tuple[Any, ...], View] = BoundedCache(VIEWS)
         self.scores: BoundedCache[tuple[Any, ...], Any] = BoundedCache(SCORES)
-        self.details: BoundedCache[int, tuple[Any, bytes]] = BoundedCache(SCORES)
+        self.details: BoundedCache[int, tuple[Any, bytes]] = BoundedCache(DETAILS)
         self.starts: BoundedCache[tuple[Any, ...], Any] = BoundedCache(STARTS)
         self.turns: BoundedCache[tuple[Any, ...], Any] = BoundedCache(TURNS)
 
