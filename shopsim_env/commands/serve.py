@@ -5,11 +5,14 @@ import importlib.util
 import os
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shopsim_env.commands.output import add_common, add_release, show, show_json
 from shopsim_env.errors import UsageError
 from shopsim_env.release import Release, load_release
+
+if TYPE_CHECKING:
+    from shopsim_env.server.service import Service
 
 _NEEDED = ("starlette", "uvicorn", "prometheus_client")
 
@@ -78,19 +81,14 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     # Here, because these need the extra.
     from starlette.routing import Route
 
-    from shopsim_env.pool import LeasePool
-    from shopsim_env.pool.journal import Journal
     from shopsim_env.runs.folder import RunRoot
     from shopsim_env.server.app import App
     from shopsim_env.server.guard import make_guard
     from shopsim_env.server.logs import start_logging
     from shopsim_env.server.replay_routes import add_pages
-    from shopsim_env.server.rlve_service import RlveService
     from shopsim_env.server.running import Ending, listen
     from shopsim_env.server.running import run as run_server
-    from shopsim_env.server.service import Service
     from shopsim_env.server.shop_agent import PATH, ShopAgent
-    from shopsim_env.shop.served import ServedEnv
 
     guard = make_guard(
         arguments.host,
@@ -102,31 +100,42 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     release.private()  # a public copy is refused now, not at the first reset
     with ExitStack() as opened:
         bound = opened.enter_context(closing(listen(arguments.host, arguments.port)))
-        journal = rlve_journal = None
-        if arguments.resume_log:
-            folders = (Path(arguments.resume_log), Path(arguments.resume_log) / "rlve")
-            journal, rlve_journal = (
-                opened.enter_context(closing(Journal(folder, sync=arguments.resume_sync)))
-                for folder in folders
-            )
-        rules = {
-            "ttl_s": arguments.lease_ttl,
-            "max_waiting": arguments.max_waiting,
-            "prefix": arguments.lease_prefix,
-        }
-        pool = LeasePool(release, arguments.slots, journal=journal, env_class=ServedEnv, **rules)
-        opened.enter_context(closing(pool))
-        rlve = RlveService(release, arguments.slots, journal=rlve_journal, **rules)
-        opened.enter_context(closing(rlve))
-        rlve.resume()
+        service = _service(arguments, release, opened)
         start_logging(arguments.log_level)
-        app = App(Service(release, pool, rlve), guard)
+        app = App(service, guard)
         app.add([Route(PATH, ShopAgent(app))])
         add_pages(app, root)
-        ending = Ending(park=journal is not None, drain_s=arguments.drain)
-        resumed = pool.counters.resumed + rlve.resumed
+        ending = Ending(park=bool(arguments.resume_log), drain_s=arguments.drain)
+        resumed = service.pool.counters.resumed + service.rlve.resumed
         run_server(app, bound, ending, lambda: _announce(arguments, bound.getsockname(), release.id, resumed))
     return 0
+
+
+def _service(arguments: argparse.Namespace, release: Release, opened: ExitStack) -> "Service":
+    """The pools of both worlds with what their logs brought back; closed with `opened`."""
+    from shopsim_env.pool import LeasePool
+    from shopsim_env.pool.journal import Journal
+    from shopsim_env.server.rlve_service import RlveService
+    from shopsim_env.server.service import Service
+    from shopsim_env.shop.served import ServedEnv
+
+    journal = rlve_journal = None
+    if arguments.resume_log:
+        folders = (Path(arguments.resume_log), Path(arguments.resume_log) / "rlve")
+        journal, rlve_journal = (
+            opened.enter_context(closing(Journal(folder, sync=arguments.resume_sync))) for folder in folders
+        )
+    rules = {
+        "ttl_s": arguments.lease_ttl,
+        "max_waiting": arguments.max_waiting,
+        "prefix": arguments.lease_prefix,
+    }
+    pool = LeasePool(release, arguments.slots, journal=journal, env_class=ServedEnv, **rules)
+    opened.enter_context(closing(pool))
+    rlve = RlveService(release, arguments.slots, journal=rlve_journal, **rules)
+    opened.enter_context(closing(rlve))
+    rlve.resume()
+    return Service(release, pool, rlve)
 
 
 def _announce(arguments: argparse.Namespace, address: Any, release_id: str, resumed: int) -> None:

@@ -2,11 +2,23 @@
 
 import json
 import socket
+import threading
 import time
 
 import pytest
+import uvicorn
 from places import ROOT
 from servers import ServerProcess, call
+
+from shopsim_env import load_release
+from shopsim_env.pool import LeasePool
+from shopsim_env.server.app import App
+from shopsim_env.server.front import Front
+from shopsim_env.server.guard import make_guard
+from shopsim_env.server.lane import lane
+from shopsim_env.server.running import listen
+from shopsim_env.server.service import Service
+from shopsim_env.shop.served import ServedEnv
 
 SAMPLE = ROOT / "shopsim_env" / "sample_release"
 SLOTS = 3
@@ -172,3 +184,35 @@ def test_a_reset_waits_when_there_is_no_room(server):
     assert opened["slot"] == taken[1]["slot"]
     for lease in (taken[0], taken[2], opened):
         assert call(server.port, "DELETE", f"/v1/episodes/{lease['lease_id']}")[1] == {"released": True}
+
+
+def test_an_idle_connection_is_closed_and_a_used_one_is_not():
+    """In this process, with a keep-alive of 1.5 seconds instead of 75."""
+    with load_release() as release:
+        pool = LeasePool(release, 1, env_class=ServedEnv)
+        app = App(Service(release, pool), make_guard("127.0.0.1", None, None))
+        bound = listen("127.0.0.1", 0)
+        own = {"http": lane(Front(app)), "timeout_keep_alive": 1.5}
+        server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, **own))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        unused = b"".join(request("DELETE", f"/v1/episodes/{'x' * 32}"))
+        try:
+            with Wire(bound.getsockname()[1]) as wire, Wire(bound.getsockname()[1]) as other:
+                other.send(unused)
+                assert other.answer().endswith(b'{"released":false}')
+                for _ in range(8):
+                    wire.send(unused)
+                    assert wire.answer().endswith(b'{"released":false}')
+                    time.sleep(0.25)
+                assert other.ended()
+                wire.send(unused[:30])  # begun, so it is waited for
+                time.sleep(2)
+                wire.send(unused[30:])
+                assert wire.answer().endswith(b'{"released":false}')
+                assert wire.ended()
+        finally:
+            server.should_exit = True
+            thread.join(30)
