@@ -18,6 +18,11 @@ def compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def ordered_json(value: Any) -> str:
+    """`value` as one line of JSON, keys as they come: for readers to whom their order matters."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def pretty_json(value: Any) -> str:
     """`value` in the published file form: sorted keys, two blanks, unescaped, one final newline."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False) + "\n"

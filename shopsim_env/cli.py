@@ -17,6 +17,7 @@ from shopsim_env.commands import (
     contamination,
     doctor,
     evaluate,
+    export,
     floors,
     play,
     release,
@@ -43,7 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for module in (
-        *(verify, release, search, play, replay, serve, floors, evaluate, contamination),
+        *(verify, release, search, play, replay, serve, floors, evaluate, contamination, export),
         *(rlve, doctor, bench),
     ):
         module.register(subparsers)
