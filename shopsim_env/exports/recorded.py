@@ -5,10 +5,10 @@ come from anybody: an episode that is not as docs/runs.md says is counted and le
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.errors import RunError, UsageError
@@ -121,7 +121,7 @@ class Recording:
         twice = sorted(name for name, count in Counter(self.names).items() if count > 1)
         if twice:
             raise UsageError(f"expected runs of different names, found {twice} twice", code="same_name")
-        self._indexes = [RunIndex(lambda path=path: path.open("rb")) for path in files]  # type: ignore[misc]
+        self._indexes = [RunIndex(_opener(path)) for path in files]
         for name, index in zip(self.names, self._indexes, strict=True):
             self._read(name, index)
 
@@ -210,6 +210,10 @@ def _trace_file(path: Path) -> Path:
             f"{path}: expected a run folder with {TRACES}, or a trace file, found none", code="no_run"
         )
     return file
+
+
+def _opener(file: Path) -> Callable[[], BinaryIO]:
+    return lambda: file.open("rb")
 
 
 def _name(file: Path) -> str:
