@@ -85,10 +85,13 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     from shopsim_env.server.app import App
     from shopsim_env.server.guard import make_guard
     from shopsim_env.server.logs import start_logging
+    from shopsim_env.server.mcp import PATH as MCP_PATH
+    from shopsim_env.server.mcp import McpEndpoint
     from shopsim_env.server.replay_routes import add_pages
-    from shopsim_env.server.running import Ending, listen
+    from shopsim_env.server.running import Ending
     from shopsim_env.server.running import run as run_server
     from shopsim_env.server.shop_agent import PATH, ShopAgent
+    from shopsim_env.server.sockets import listen
 
     guard = make_guard(
         arguments.host,
@@ -103,7 +106,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         service = _service(arguments, release, opened)
         start_logging(arguments.log_level)
         app = App(service, guard)
-        app.add([Route(PATH, ShopAgent(app))])
+        app.add([Route(PATH, ShopAgent(app)), Route(MCP_PATH, McpEndpoint(app))])
         add_pages(app, root)
         ending = Ending(park=bool(arguments.resume_log), drain_s=arguments.drain)
         resumed = service.pool.counters.resumed + service.rlve.resumed

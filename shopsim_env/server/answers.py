@@ -4,6 +4,7 @@ Money, rewards and states come as the episode made them; nothing of a goal is he
 only holders of the admin token get.
 """
 
+import json
 from typing import Any, Final
 
 from shopsim_env.pool import Lease
@@ -88,6 +89,14 @@ def with_page(step: Step, answer: dict[str, Any]) -> bytes:
     """JSON of `answer` with the page of a step in front."""
     page = step.page if isinstance(step, ServedStep) else page_bytes(step)
     return b"".join((b"{", page, b",", encode(answer)[1:]))
+
+
+def observation_of(step: Step) -> str:
+    """The text of a page, which a `ServedStep` has as JSON alone."""
+    if not isinstance(step, ServedStep):
+        return step.observation
+    text: str = json.loads(b"".join((b"{", step.page, b"}")))["observation"]
+    return text
 
 
 def _result(step: Step) -> dict[str, Any]:

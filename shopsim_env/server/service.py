@@ -46,7 +46,7 @@ class Service:
 
     async def reset(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens an episode, when there is a slot."""
-        (lease,) = await self._open(fields, gone, n=1, group=False)
+        (lease,) = await self.open(fields, gone)
         return self._opened(lease, fields)
 
     def reset_now(self, fields: dict[str, Any]) -> bytes:
@@ -57,7 +57,7 @@ class Service:
 
     async def group(self, fields: dict[str, Any], gone: Gone) -> bytes:
         """Opens a group of identical starts, when there are enough slots."""
-        leases = await self._open(fields, gone, n=fields["n"], group=True)
+        leases = await self.open(fields, gone, n=fields["n"], group=True)
         first, start = leases[0], leases[0].start
         group = {
             "group_id": first.group,
@@ -166,7 +166,10 @@ class Service:
             ids = tuple(task_id for task_id in ids if (task_id in self._personas) is (persona == "yes"))
         return tuple(task_id for task_id in ids if find in str(task_id)) if find else ids
 
-    async def _open(self, fields: dict[str, Any], gone: Gone, *, n: int, group: bool) -> tuple[Lease, ...]:
+    async def open(
+        self, fields: dict[str, Any], gone: Gone, *, n: int = 1, group: bool = False
+    ) -> tuple[Lease, ...]:
+        """The leases that the checked fields of a reset or group ask for, when there are slots."""
         request = episode_request(fields)
         leases = await open_when_free(self.pool, request, fields["wait_s"], gone, n=n, group=group)
         for lease in leases:
