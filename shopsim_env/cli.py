@@ -19,6 +19,7 @@ from shopsim_env.commands import (
     evaluate,
     export,
     floors,
+    openenv,
     play,
     release,
     replay,
@@ -31,6 +32,22 @@ from shopsim_env.errors import ShopSimError
 from shopsim_env.rlve import cli as rlve
 from shopsim_env.versions import __version__
 
+_COMMANDS = (
+    verify,
+    release,
+    search,
+    play,
+    replay,
+    serve,
+    openenv,
+    floors,
+    evaluate,
+    contamination,
+    export,
+    rlve,
+    doctor,
+    bench,
+)
 _CHECKOUT_COMMANDS = ("build", "sample", "baseline", "published", "audit", "annotate")
 _CHECKOUT = Path(__file__).resolve().parent.parent / "pipelines" / "cli.py"
 
@@ -43,10 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (
-        *(verify, release, search, play, replay, serve, floors, evaluate, contamination, export),
-        *(rlve, doctor, bench),
-    ):
+    for module in _COMMANDS:
         module.register(subparsers)
     if _CHECKOUT.is_file():
         # Only our own checkout: an unrelated top-level package may be called `pipelines` too.

@@ -16,6 +16,7 @@ from shopsim_env.shop.env import ShopEnv
 WIN = ["露营帐篷", "700000000003", "颜色分类=雾蓝", "buy now"]
 TASK = "/mcp?task_id=2&task_mode=standard"
 HELLO = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+TOKEN = "of-the-mcp-test" * 2
 BEARER = {"Authorization": f"Bearer {ADMIN}"}
 
 
@@ -201,9 +202,9 @@ def test_an_unknown_revision_gets_the_newest(server):
 
 
 def test_a_token_is_needed_where_the_server_has_one(small_release):
-    with ServerProcess(small_release, "--drain", "0", SHOPSIM_TOKEN="token-of-the-mcp-test") as closed:
+    with ServerProcess(small_release, "--drain", "0", SHOPSIM_TOKEN=TOKEN) as closed:
         assert post(closed, "initialize", HELLO)[0] == 401
-        bearer = {"Authorization": "Bearer token-of-the-mcp-test"}
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
         assert post(closed, "initialize", HELLO, **bearer)[0] == 200
         assert call(closed.port, "DELETE", "/mcp")[0] == 401
 

@@ -1,0 +1,41 @@
+"""What the wire says when a call fails: the package sends the text of an exception to the client as it is.
+
+Belongs here: from any exception to one whose text may leave: a code, a sentence of ours, the failure kind.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shopsim_env.errors import ShopSimError
+from shopsim_env.server.http import refusal
+
+
+class WireError(ShopSimError):
+    """A refusal or a failure whose text is fit for the wire: `code: sentence (failure_kind …)`.
+
+    `failure_kind` is set for failures of the infrastructure; a trainer drops the sample then.
+    """
+
+    def __init__(self, message: str, *, code: str, failure_kind: str | None = None) -> None:
+        kind = "" if failure_kind is None else f" (failure_kind {failure_kind})"
+        super().__init__(f"{code}: {message}{kind}", code=code)
+        self.failure_kind = failure_kind
+
+
+@contextmanager
+def clean() -> Iterator[None]:
+    """Lets nothing but `WireError` out; what nobody intended is logged without its text."""
+    try:
+        yield
+    except WireError:
+        raise
+    except Exception as error:
+        raise _sanitised(error) from None
+
+
+def _sanitised(error: Exception) -> WireError:
+    problem = refusal(error)
+    kind = getattr(error, "failure_kind", None)
+    if kind is None and problem.status >= 500:
+        kind = "env_crash"
+    return WireError(str(problem), code=problem.code, failure_kind=kind)
