@@ -7,7 +7,7 @@ export DAGSTER_HOME := $(CURDIR)/.dagster_home
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint types imports unit wheel ui sample catalogue sample-release golden lock clean
+.PHONY: help demo test lint types imports unit wheel adapters ui sample catalogue sample-release golden lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -57,6 +57,9 @@ wheel: $(VENV)/.ready ## build the wheel and play an episode from it in an empty
 
 unit: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## pytest with coverage
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+
+adapters: $(VENV)/.ready ## make an environment for each trainer's package (network, minutes) and test the adapters in them
+	@$(BIN)/python tests/adapters/run.py
 
 ui: $(VENV)/.ready $(DAGSTER_HOME)/dagster.yaml ## Dagster UI on http://127.0.0.1:3000 (PORT=... to change)
 	@exec $(BIN)/dg dev -h 127.0.0.1 -p $(PORT)

@@ -53,13 +53,20 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """`shopsim serve` as a process. Use it in a `with` block; `kill` is kill -9."""
+    """`shopsim serve`, or another command that serves, as a process. `kill` is kill -9."""
 
-    def __init__(self, release: Path, *options: str, port: int = 0, **environment: str) -> None:
+    def __init__(
+        self,
+        release: Path,
+        *options: str,
+        port: int = 0,
+        command: tuple[str, ...] = ("serve",),
+        **environment: str,
+    ) -> None:
         code = "import sys; from shopsim_env.cli import main; sys.exit(main())"
-        command = [sys.executable, "-c", code, "serve", "--port", str(port), "--json"]
+        words = [sys.executable, "-c", code, *command, "--port", str(port), "--json"]
         self.process = subprocess.Popen(
-            [*command, "--release", str(release), *options],
+            [*words, "--release", str(release), *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=ROOT,

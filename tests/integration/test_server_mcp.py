@@ -212,21 +212,19 @@ def test_a_token_is_needed_where_the_server_has_one(small_release):
 def test_nothing_private_leaves(server):
     """Every canary of the goals in everything that a whole episode sends, headers too."""
     seen = []
-    for path in (
-        TASK,
-        "/mcp?task_id=2",
-        "/mcp?task_id=2&interaction_mode=multi_turn&seed=1",
-        "/mcp?task_id=77",
-    ):
+    for path in ("/mcp?task_id=0", "/mcp?task_id=0&interaction_mode=multi_turn&seed=1", "/mcp?task_id=77"):
         answer = post(server, "initialize", HELLO, path=path)
         seen.append(answer)
         if session := answer[2].get("mcp-session-id"):
             seen.append(post(server, "tools/list", session=session))
-            seen += [used(server, session, "search", query=word) for word in ("灯", "$", "")]
-            seen += [used(server, session, "click", value=word) for word in ("buy now", "back to search")]
+            seen += [used(server, session, "search", query=word) for word in ("$", "", "营地灯")]
+            values = ("nowhere", "700000000001", "颜色分类=雾蓝", "buy now", "buy now")
+            seen += [used(server, session, "click", value=word) for word in values]
+            seen.append(used(server, session, "ask_shopper", message="预算多少？"))
             server.call("DELETE", "/mcp", headers={"Mcp-Session-Id": session})
     text = json.dumps(seen, ensure_ascii=False)
-    for canary in (builds.CANARY_OPTION, builds.CANARY_ATTRIBUTE, builds.CANARY_USER):
+    assert text.count('"termination_reason": "purchase"') > 1, "purchases were scored"
+    for canary in (builds.CANARY_FULL, builds.CANARY_OPTION, builds.CANARY_ATTRIBUTE, builds.CANARY_USER):
         assert canary not in text
     assert not re.search(r"Traceback|\.py|/tmp/", text)
 

@@ -3,12 +3,13 @@
 Belongs here: public facts of tasks, as `GET /v1/tasks` shows them. Their texts come with a reset.
 """
 
+import re
 from typing import Any, Final
 
 from shopsim_env.adapters.openenv.asking import split_of
 from shopsim_env.release import Release
 
-_TYPES: Final = {"train": "train", "val": "validation", "test": "test"}
+_TYPES: Final = {"train": "train", "val": "validation", "test": "test", "eval": "test"}
 
 
 def list_splits(release: Release) -> list[dict[str, str]]:
@@ -55,4 +56,6 @@ def _row(release: Release, split: str, index: int, task_id: int) -> dict[str, An
 
 
 def _type_of(split: str) -> str:
-    return next((kind for end, kind in _TYPES.items() if split.endswith(end)), "validation")
+    """By the last word of the name: `source/persona_eval_clean` is a test set."""
+    words = re.split("[/_]", split.removesuffix("_clean"))
+    return _TYPES.get(words[-1], "validation")
