@@ -10,7 +10,7 @@ class Socket:
     """One session; every frame that came is kept in `seen`."""
 
     def __init__(self, port: int, **options: Any) -> None:
-        self.wire: ClientConnection = connect(f"ws://127.0.0.1:{port}/ws", **options)
+        self.wire: ClientConnection = connect(f"ws://127.0.0.1:{port}/ws", **options).__enter__()
         self.seen: list[str] = []
 
     def raw(self, text: str | bytes) -> dict[str, Any]:

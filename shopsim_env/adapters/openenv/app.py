@@ -64,8 +64,9 @@ def make_app(
         ShopAction,
         ShopObservation,
         env_name=NAME,
+        # The gate closes idle sockets; the package takes a reset that waits for an idle one.
         concurrency_config=ConcurrencyConfig(
-            max_concurrent_envs=sessions or SESSIONS_PER_SLOT * slots, session_timeout=ttl_s
+            max_concurrent_envs=sessions or SESSIONS_PER_SLOT * slots, session_timeout=ttl_s + wait_s
         ),
         state_cls=ShopState,
         reset_observation_cls=ShopReset,

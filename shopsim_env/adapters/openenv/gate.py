@@ -66,28 +66,50 @@ class Gate:
         await self._app(scope, replayed, send)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        idle = False
-        as_rpc = scope["path"] == "/mcp"
+        watched = _Watched(receive, send, self._idle_s, as_rpc=scope["path"] == "/mcp")
+        await self._app(scope, watched.incoming, watched.outgoing)
+        await watched.end()
 
-        async def incoming() -> Message:
-            nonlocal idle
-            while True:
-                try:
-                    message = await asyncio.wait_for(receive(), self._idle_s)
-                except asyncio.TimeoutError:
-                    idle = True
-                    return {"type": "websocket.disconnect", "code": _GOING_AWAY}
-                if message["type"] != "websocket.receive":
-                    return message
-                try:
-                    return {**message, "text": _checked_frame(message.get("text"))}
-                except ProblemError as problem:
-                    await send({"type": "websocket.send", "text": _refused(problem, as_rpc=as_rpc)})
 
-        await self._app(scope, incoming, send)
-        if idle:
+class _Watched:
+    """One socket: hands on what the package can read, and closes it when nobody uses it."""
+
+    def __init__(self, receive: Receive, send: Send, idle_s: float, *, as_rpc: bool) -> None:
+        self._receive = receive
+        self._send = send
+        self._idle_s = idle_s
+        self._as_rpc = as_rpc
+        self._idle = self._closed = False
+
+    async def incoming(self) -> Message:
+        """The next message; the end of the connection when none comes in time."""
+        while True:
+            try:
+                message = await asyncio.wait_for(self._receive(), self._idle_s)
+            except asyncio.TimeoutError:
+                self._idle = True
+                return {"type": "websocket.disconnect", "code": _GOING_AWAY}
+            if message["type"] != "websocket.receive":
+                return message
+            try:
+                return {**message, "text": _checked_frame(message.get("text"))}
+            except ProblemError as problem:
+                refused = _refused(problem, as_rpc=self._as_rpc)
+                await self._send({"type": "websocket.send", "text": refused})
+
+    async def outgoing(self, message: Message) -> None:
+        """Sends a message; the reason of a close is ours when we were the reason."""
+        if message["type"] == "websocket.close" and self._idle:
+            await self.end()
+        else:
+            await self._send(message)
+
+    async def end(self) -> None:
+        """Closes a socket that nobody uses, once."""
+        if self._idle and not self._closed:
+            self._closed = True
             reason = f"no frame for {self._idle_s:g} seconds; connect again"
-            await send({"type": "websocket.close", "code": _GOING_AWAY, "reason": reason})
+            await self._send({"type": "websocket.close", "code": _GOING_AWAY, "reason": reason})
 
 
 def _with_bearer(headers: Headers) -> Headers:
