@@ -59,10 +59,11 @@ def main() -> int:
     chosen = [found for found in ENVIRONMENTS if found.name.startswith(arguments.only or "")]
     failed = []
     with tempfile.TemporaryDirectory() as folder:
-        wheel = built_wheel(Path(folder)) if any(found.project for found in chosen) else None
+        ours = any(found.project for found in chosen)
+        wheel = built_wheel(Path(folder)) if ours else None
         for found in chosen:
             make(found, wheel, fresh=arguments.fresh)
-        extra = {"ADAPTER_ENVIRONMENTS": str(FOLDER), **planted(Path(folder))}
+        extra = {"ADAPTER_ENVIRONMENTS": str(FOLDER), **(planted(Path(folder)) if ours else {})}
         for found in chosen:
             if found.tests and not tested(python_of(found.name), found.tests, extra):
                 failed.append(found.name)
