@@ -14,6 +14,7 @@ except ImportError as error:
 from openenv.core.env_server.types import EnvironmentMetadata
 
 from shopsim_env.adapters.openenv import tasks
+from shopsim_env.adapters.openenv.asking import split_of
 from shopsim_env.adapters.openenv.faults import WireError, clean
 from shopsim_env.adapters.openenv.models import ShopAction, ShopObservation, ShopReset, ShopState
 from shopsim_env.adapters.openenv.session import Played, Session, Shop
@@ -95,7 +96,7 @@ class ShopEnvironment(Environment[ShopAction, ShopObservation, ShopState]):
     def num_tasks(self, split: str) -> int:
         """The number of tasks of a split."""
         with clean():
-            return len(tasks.split_of(self._shop.release, split))
+            return len(split_of(self._shop.release, split))
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
         """One task.
@@ -105,7 +106,7 @@ class ShopEnvironment(Environment[ShopAction, ShopObservation, ShopState]):
             IndexError: no such place, as the package wants it.
         """
         with clean():
-            tasks.split_of(self._shop.release, split)
+            split_of(self._shop.release, split)
         return tasks.task_at(self._shop.release, split, index)
 
     def get_task_range(

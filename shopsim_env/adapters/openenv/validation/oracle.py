@@ -34,7 +34,8 @@ def main() -> int:
 def play(wire: ClientConnection, reset: dict[str, Any], actions: tuple[str, ...]) -> float:
     """The sum of rewards of one episode."""
     ask(wire, {"type": "reset", "data": reset})
-    return sum(ask(wire, {"type": "step", "data": {"action": action}})["reward"] for action in actions)
+    answers = [ask(wire, {"type": "step", "data": {"action": action}}) for action in actions]
+    return sum(float(answer["reward"]) for answer in answers)
 
 
 def ask(wire: ClientConnection, frame: dict[str, Any]) -> dict[str, Any]:

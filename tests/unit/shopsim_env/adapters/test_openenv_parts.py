@@ -6,10 +6,13 @@ The server as a whole is tested with the real package, see `tests/adapters`.
 import asyncio
 import base64
 import json
+import re
 import threading
 import time
 
 import pytest
+import yaml
+from places import ROOT
 
 from shopsim_env.adapters.openenv import tasks
 from shopsim_env.adapters.openenv.asking import read_asked
@@ -23,6 +26,7 @@ from shopsim_env.release import load_release
 from shopsim_env.server.guard import make_guard
 from shopsim_env.shop.env import ShopEnv
 from shopsim_env.shop.oracle import solve_any
+from shopsim_env.versions import __version__
 
 TOKEN = "of-the-gate-test" * 2
 
@@ -231,6 +235,56 @@ def test_nothing_but_a_clean_text_gets_out(capsys):
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
     assert "700000000003" not in "".join(capsys.readouterr())
+
+
+# The package for the validator.
+
+PACKAGE = ROOT / "shopsim_env" / "adapters" / "openenv"
+REPORT = ROOT / "docs" / "reports" / "openenv-validate-0.10.json"
+
+
+def test_the_plan_of_the_validator_ends_an_episode(shop):
+    """The texts to click come from the sample: a new sample may need a new plan."""
+    plan = json.loads((PACKAGE / "validation" / "runtime.json").read_text(encoding="utf-8"))
+    session = Session(shop)
+    session.reset({"seed": plan["reset"]["seed"], **plan["reset"]["options"]})
+    steps = [session.step(action.get("action", action)).step for action in plan["actions"]]
+    assert [step.action_feedback["valid"] for step in steps] == [*[True] * 3, False, True, False, True, True]
+    assert [step.done for step in steps] == [*[False] * 7, True]
+
+
+def test_the_manifest_declares_what_the_sample_has(release):
+    manifest = yaml.safe_load((PACKAGE / "openenv.yaml").read_text(encoding="utf-8"))
+    declared = manifest["validation"]["capabilities"]["declared_task_count"]
+    assert declared == {name: len(release.splits[name]) for name in declared}
+    assert manifest["version"] == __version__
+    for name in ("oracle", "canaries"):
+        given = manifest["validation"]["capabilities"][name]
+        assert (PACKAGE / (given["location"] if name == "oracle" else given)).is_file()
+
+
+def test_the_kept_report_is_of_this_manifest_and_says_what_was_graded():
+    report = json.loads(REPORT.read_text(encoding="utf-8"))
+    manifest = yaml.safe_load((PACKAGE / "openenv.yaml").read_text(encoding="utf-8"))["validation"]
+    whole = report["static_runtime_semantic"]
+    assert whole["manifest"]["reward"].items() >= manifest["reward"].items()
+    assert (
+        whole["manifest"]["capabilities"]["declared_task_count"]
+        == (manifest["capabilities"]["declared_task_count"])
+    )
+    results = {row["check_id"]: row["status"] for row in whole["results"]}
+    graded = {name for name, status in results.items() if status != "skip"}
+    assert graded == {
+        "static.manifest",
+        *(f"runtime.{name}" for name in ("startup", "reward_well_formed", "observation_schema")),
+        *(f"runtime.{name}" for name in ("state_contract", "network_policy")),
+    }
+    assert {results[name] for name in graded} == {"pass"}
+    skipped = [row["evidence"] for row in whole["results"] if row["status"] == "skip"]
+    assert all(evidence == ["grader not implemented in this build"] for evidence in skipped)
+    assert (report["static"]["verdict"], whole["verdict"]) == ("pass", "warn")
+    assert report["running_server"]["passed"]
+    assert not re.search(r"/(?:tmp|home|root|work|var)/|duration", json.dumps(report))
 
 
 # The gate.
