@@ -61,6 +61,7 @@ class ServerProcess:
         *options: str,
         port: int = 0,
         command: tuple[str, ...] = ("serve",),
+        start_s: float = 60.0,
         **environment: str,
     ) -> None:
         code = "import sys; from shopsim_env.cli import main; sys.exit(main())"
@@ -72,13 +73,13 @@ class ServerProcess:
             cwd=ROOT,
             env={**os.environ, "SHOPSIM_ADMIN_TOKEN": ADMIN, **environment},
         )
-        self.facts = self._first_document()
+        self.facts = self._first_document(start_s)
         self.port = int(self.facts["url"].rpartition(":")[2])
         self.log = b""
 
-    def _first_document(self) -> dict[str, Any]:
+    def _first_document(self, start_s: float) -> dict[str, Any]:
         assert self.process.stdout is not None
-        text, end = b"", time.monotonic() + 60
+        text, end = b"", time.monotonic() + start_s
         while not text.rstrip().endswith(b"\n}"):
             assert time.monotonic() < end
             if not select.select([self.process.stdout], [], [], 1)[0]:

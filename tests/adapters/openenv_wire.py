@@ -1,9 +1,17 @@
 """Raw frames of the OpenEnv socket, for tests that must see exactly what is sent."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+from places import SAMPLE_RELEASE
+from servers import ServerProcess
 from websockets.sync.client import ClientConnection, connect
+
+
+def serving(*options: str, release: Path = SAMPLE_RELEASE, **environment: str) -> ServerProcess:
+    """`shopsim openenv serve`; the package imports a whole user interface, which takes its time."""
+    return ServerProcess(release, *options, command=("openenv", "serve"), start_s=300, **environment)
 
 
 class Socket:

@@ -13,19 +13,17 @@ from pathlib import Path
 
 import pytest
 import yaml
-from places import ROOT, SAMPLE_RELEASE
-from servers import ServerProcess
+from places import ROOT
 
 pytest.importorskip("openenv", reason="the extra `openenv` is not installed; `make adapters` has it")
 
-from openenv_wire import Socket
+from openenv_wire import Socket, serving
 
 from shopsim_env import ShopEnv, load_release
 from shopsim_env.shop.actions import canonical_text
 from shopsim_env.shop.baselines import BASELINES, Start
 from shopsim_env.shop.oracle import solve_any
 
-SERVE = ("openenv", "serve")
 PACKAGE = ROOT / "shopsim_env" / "adapters" / "openenv"
 MANIFEST = yaml.safe_load((PACKAGE / "openenv.yaml").read_text(encoding="utf-8"))
 PLAN = json.loads((PACKAGE / "validation" / "runtime.json").read_text(encoding="utf-8"))
@@ -34,7 +32,7 @@ DECLARED = MANIFEST["validation"]
 
 @pytest.fixture(scope="module")
 def server():
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "8", command=SERVE) as found:
+    with serving("--slots", "8") as found:
         yield found
 
 
@@ -64,7 +62,7 @@ def test_determinism_and_replay_in_two_processes(server):
     """runtime.episode_determinism, semantic.replayability: byte for byte."""
     first = planned(server.port)
     assert planned(server.port) == first
-    with ServerProcess(SAMPLE_RELEASE, command=SERVE, PYTHONHASHSEED="7") as other:
+    with serving(PYTHONHASHSEED="7") as other:
         assert planned(other.port) == first
     assert json.loads(first[-2])["data"]["done"], "the plan ends its episode"
 

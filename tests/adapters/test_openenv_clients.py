@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 from environments import printed
-from places import SAMPLE_RELEASE
-from servers import ServerProcess
+
+pytest.importorskip("openenv", reason="the extra `openenv` is not installed; `make adapters` has it")
+
+from openenv_wire import serving
 
 from shopsim_env import ShopEnv, load_release
 from shopsim_env.shop.oracle import solve_any
 
-pytest.importorskip("openenv", reason="the extra `openenv` is not installed; `make adapters` has it")
-
 SCRIPT = Path(__file__).with_name("openenv_client.py")
-SERVE = ("openenv", "serve")
 TOKEN = "of-the-client-test" * 2
 CLIENTS = ("openenv", "openenv-0.4.1", "openenv-core-0.3.0")
 
@@ -31,7 +30,7 @@ def test_a_client_plays_an_episode(name, secret):
         steps = [env.step(action) for action in witness]
         following = ids[4]
     environment = {} if secret is None else {"SHOPSIM_TOKEN": secret}
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "1", command=SERVE, **environment) as server:
+    with serving("--slots", "1", **environment) as server:
         address = f"127.0.0.1:{server.port}"
         url = f"http://{address}" if secret is None else f"http://agent:{secret}@{address}"
         seen = printed(name, SCRIPT, url, json.dumps(witness))

@@ -9,24 +9,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from places import SAMPLE_RELEASE
-from servers import ServerProcess, call
+from servers import call
 
 pytest.importorskip("openenv", reason="the extra `openenv` is not installed; `make adapters` has it")
 
-from openenv_wire import Socket
+from openenv_wire import Socket, serving
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from shopsim_env import ShopEnv, load_release
 from shopsim_env.shop.oracle import solve_any
 
-SERVE = ("openenv", "serve")
 CANARIES = os.environ.get("ADAPTER_CANARIES")
 
 
 @pytest.fixture(scope="module")
 def server():
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "4", "--wait", "2", command=SERVE) as found:
+    with serving("--slots", "4", "--wait", "2") as found:
         yield found
 
 
@@ -156,7 +154,7 @@ def test_plain_http(server):
 
 def test_slots_are_free_after_every_way_to_leave():
     """One slot: closing, a `close` frame, a dropped connection, an ended episode, a plain HTTP reset."""
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "1", "--wait", "5", command=SERVE) as server:
+    with serving("--slots", "1", "--wait", "5") as server:
 
         def begun() -> Socket:
             found = Socket(server.port)
@@ -180,7 +178,7 @@ def test_slots_are_free_after_every_way_to_leave():
 
 
 def test_a_reset_waits_for_its_turn():
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "1", "--wait", "20", command=SERVE) as server:
+    with serving("--slots", "1", "--wait", "20") as server:
         first = Socket(server.port)
         first.reset(task_id=3)
         second = Socket(server.port)
@@ -194,7 +192,7 @@ def test_a_reset_waits_for_its_turn():
 def test_of_ten_resets_that_find_no_room_one_sample_is_left():
     """Nine errors with their failure kind, one sample, no reward for the nine, which a trainer counts."""
     options = ("--slots", "1", "--wait", "0", "--sessions", "20")
-    with ServerProcess(SAMPLE_RELEASE, *options, command=SERVE) as server:
+    with serving(*options) as server:
         sockets = [Socket(server.port) for _ in range(10)]
         answers = [one.ask("reset", task_id=3) for one in sockets]
         failed = [answer for answer in answers if answer["type"] == "error"]
@@ -212,10 +210,8 @@ def test_of_ten_resets_that_find_no_room_one_sample_is_left():
 
 def test_sixty_clients_that_never_close_share_four_slots():
     """Half of them leave in the middle of an episode; their slots come back when the leases expire."""
-    with ServerProcess(
-        *(SAMPLE_RELEASE, "--slots", "4", "--wait", "50", "--lease-ttl", "1", "--sessions", "80"),
-        command=SERVE,
-    ) as server:
+    options = ("--slots", "4", "--wait", "50", "--lease-ttl", "1", "--sessions", "80")
+    with serving(*options) as server:
 
         def play(number: int) -> Socket:
             found = Socket(server.port)
@@ -234,7 +230,7 @@ def test_sixty_clients_that_never_close_share_four_slots():
 
 
 def test_too_many_sockets_are_refused_in_the_form_of_the_package():
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "1", "--sessions", "2", command=SERVE) as server:
+    with serving("--slots", "1", "--sessions", "2") as server:
         first, second = Socket(server.port), Socket(server.port)
         first.reset(task_id=3)
         second.state()
@@ -244,7 +240,7 @@ def test_too_many_sockets_are_refused_in_the_form_of_the_package():
 
 def test_tokens(tmp_path):
     secret = "of-the-server-test" * 2
-    with ServerProcess(SAMPLE_RELEASE, command=SERVE, SHOPSIM_TOKEN=secret) as server:
+    with serving(SHOPSIM_TOKEN=secret) as server:
         assert call(server.port, "GET", "/schema")[0] == 401
         assert call(server.port, "GET", "/health")[0] == 200
         with pytest.raises(InvalidStatus) as refused:
@@ -252,7 +248,7 @@ def test_tokens(tmp_path):
         assert refused.value.response.status_code == 403
         with Socket(server.port, additional_headers={"Authorization": f"Bearer {secret}"}) as session:
             session.reset(task_id=3)
-    with ServerProcess(SAMPLE_RELEASE, command=SERVE) as server, pytest.raises(InvalidStatus):
+    with serving() as server, pytest.raises(InvalidStatus):
         Socket(server.port, additional_headers={"Origin": "http://elsewhere.example"})
 
 
@@ -260,7 +256,7 @@ def test_tokens(tmp_path):
 def test_nothing_private_is_in_any_frame():
     """Every canary of the goals against everything that was sent, errors and discovery included."""
     planted = json.loads(str(CANARIES))
-    with ServerProcess(Path(planted["release"]), "--slots", "2", "--wait", "0", command=SERVE) as server:
+    with serving("--slots", "2", "--wait", "0", release=Path(planted["release"])) as server:
         seen: list[str] = []
         for options in ({}, {"interaction_mode": "multi_turn", "seed": 1}, {"observation_style": "compact"}):
             with Socket(server.port) as session:

@@ -18,8 +18,8 @@ from typing import Any
 
 from openenv.validation import Level, run_validation
 from openenv_provider import NamespaceProvider
-from places import ROOT, SAMPLE_RELEASE
-from servers import ServerProcess
+from openenv_wire import serving
+from places import ROOT
 
 PACKAGE = ROOT / "shopsim_env" / "adapters" / "openenv"
 NO_GRADER = "grader not implemented in this build"
@@ -32,7 +32,7 @@ def main(path: Path) -> int:
     whole = json.loads(
         run_validation(PACKAGE, max_level=Level.SEMANTIC, provider=NamespaceProvider()).model_dump_json()
     )
-    with ServerProcess(SAMPLE_RELEASE, command=("openenv", "serve")) as server:
+    with serving() as server:
         url = f"http://127.0.0.1:{server.port}"
         running = json.loads(_command("--json", "--url", url).replace(url, "http://127.0.0.1:8000"))
     summary = _summary(static, whole, running)
