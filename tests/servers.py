@@ -73,7 +73,12 @@ class ServerProcess:
             cwd=ROOT,
             env={**os.environ, "SHOPSIM_ADMIN_TOKEN": ADMIN, **environment},
         )
-        self.facts = self._first_document(start_s)
+        try:
+            self.facts = self._first_document(start_s)
+        except BaseException:
+            self.process.kill()
+            self.process.communicate()
+            raise
         self.port = int(self.facts["url"].rpartition(":")[2])
         self.log = b""
 

@@ -3,13 +3,16 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from servers import call
+from places import ROOT
+from servers import call, free_port
 
 pytest.importorskip("openenv", reason="the extra `openenv` is not installed; `make adapters` has it")
 
@@ -206,6 +209,9 @@ def test_of_ten_resets_that_find_no_room_one_sample_is_left():
             if answer["type"] == "error":
                 assert one.refusal("step", action="search[x]")[1].startswith("not_started: ")
             one.close()
+    lines = [json.loads(line) for line in server.log.splitlines()]
+    kinds = [line["failure_kind"] for line in lines if line["event"] == "fault answered"]
+    assert kinds == ["capacity"] * 9, "the log has the count"
 
 
 def test_sixty_clients_that_never_close_share_four_slots():
@@ -250,6 +256,30 @@ def test_tokens(tmp_path):
             session.reset(task_id=3)
     with serving() as server, pytest.raises(InvalidStatus):
         Socket(server.port, additional_headers={"Origin": "http://elsewhere.example"})
+
+
+def test_the_target_for_uvicorn():
+    port = free_port()
+    target = "shopsim_env.adapters.openenv.asgi:app"
+    command = [sys.executable, "-m", "uvicorn", target, "--port", str(port), "--log-level", "error"]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "SHOPSIM_SLOTS": "1"})
+    try:
+        end = time.monotonic() + 300
+        while True:
+            try:
+                assert call(port, "GET", "/health")[0] == 200
+                break
+            except OSError:
+                assert time.monotonic() < end
+                time.sleep(0.2)
+        with Socket(port) as first, Socket(port) as second:
+            first.reset(task_id=3)
+            second.send("reset", task_id=3)
+            first.close()
+            assert second.answer()["type"] == "observation", "one slot, as the variable says"
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
 
 
 @pytest.mark.skipif(CANARIES is None, reason="`make adapters` builds the release with canaries")

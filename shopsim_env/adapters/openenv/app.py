@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from fastapi import Request
 from fastapi.responses import JSONResponse
-from openenv.core.env_server import create_app
+from openenv.core.env_server import create_fastapi_app
 from openenv.core.env_server.types import ConcurrencyConfig
 
 from shopsim_env.adapters.openenv.asking import DEFAULT_SPLIT, read_asked
@@ -59,7 +59,8 @@ def make_app(
     release.private()  # refused now, not at the first reset
     shop = Shop(release, LocalClient(release, slots, ttl_s=ttl_s), wait_s, split, options or {})
     read_asked(release, {}, shop.split, shop.options)
-    app = create_app(
+    # Without the package's web interface, which an environment variable would switch on.
+    app = create_fastapi_app(
         partial(ShopEnvironment, shop),
         ShopAction,
         ShopObservation,

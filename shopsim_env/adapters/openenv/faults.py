@@ -3,11 +3,14 @@
 Belongs here: from any exception to one whose text may leave: a code, a sentence of ours, the failure kind.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shopsim_env.errors import ShopSimError
 from shopsim_env.server.http import refusal
+
+LOG = logging.getLogger("shopsim_env.server")
 
 
 class WireError(ShopSimError):
@@ -27,10 +30,20 @@ def clean() -> Iterator[None]:
     """Lets nothing but `WireError` out; what nobody intended is logged without its text."""
     try:
         yield
-    except WireError:
+    except WireError as error:
+        _note(error)
         raise
     except Exception as error:
-        raise _sanitised(error) from None
+        sanitised = _sanitised(error)
+        _note(sanitised)
+        raise sanitised from None
+
+
+def _note(error: WireError) -> None:
+    """One line for each failure of the infrastructure, so that they can be counted."""
+    if error.failure_kind is not None:
+        facts = {"code": error.code, "failure_kind": error.failure_kind}
+        LOG.warning("fault answered", extra={"facts": facts})
 
 
 def _sanitised(error: Exception) -> WireError:

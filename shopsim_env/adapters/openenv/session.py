@@ -5,6 +5,7 @@ slot is taken by `reset`, which waits for one, and given back at the end of the 
 by `close`; a session that is left alone loses it when the lease expires (docs/decisions/0034).
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,6 +16,7 @@ from shopsim_env.client.local import LocalClient, LocalEpisode
 from shopsim_env.release import Release
 from shopsim_env.shop.env import Reset, Step
 
+LOG = logging.getLogger("shopsim_env.server")
 DEFAULT_WAIT_S: Final = 50.0
 """Clients of the protocol give up on an answer after 60 seconds."""
 
@@ -78,6 +80,7 @@ class Session:
                 **asked.options,
             )
             self._asked, self._episode = asked, episode
+            self._log("episode opened", {})
             if self._closed:  # by another thread, while this one waited
                 self._let_go()
                 self._check_open()
@@ -102,6 +105,7 @@ class Session:
                 raise WireError(message, code="invalid_step", failure_kind=step.failure_kind)
             if step.done:
                 episode.leave()
+                self._log("episode ended", {"reason": step.termination_reason, "reward": step.reward})
             return Played(step, asked.structured, again=False)
 
     def state(self) -> dict[str, Any]:
@@ -129,6 +133,12 @@ class Session:
         if self._closed:
             message = "the session was closed or not used for too long; connect again"
             raise WireError(message, code="lease_lost", failure_kind="lease_lost")
+
+    def _log(self, event: str, facts: dict[str, Any]) -> None:
+        if self._episode is not None:
+            held = {"slot": self._episode.slot, "fence": self._episode.fence}
+            task = {"task_id": self._episode.reset.task_id}
+            LOG.info(event, extra={"facts": {**held, **task, **facts}})
 
     def _let_go(self) -> None:
         episode, self._episode = self._episode, None
