@@ -16,8 +16,8 @@ from shopsim_env.server.app import App
 from shopsim_env.server.front import Front
 from shopsim_env.server.guard import make_guard
 from shopsim_env.server.lane import lane
-from shopsim_env.server.running import listen
 from shopsim_env.server.service import Service
+from shopsim_env.server.sockets import listen
 from shopsim_env.shop.served import ServedEnv
 
 SAMPLE = ROOT / "shopsim_env" / "sample_release"
