@@ -32,7 +32,8 @@ DECLARED = MANIFEST["validation"]
 
 @pytest.fixture(scope="module")
 def server():
-    with serving("--slots", "8") as found:
+    # Hundreds of episodes: nobody reads the log before the end, and a full pipe would stop the server.
+    with serving("--slots", "8", "--log-level", "warning") as found:
         yield found
 
 
