@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from shopsim_env.adapters.openenv.asking import DEFAULT_SPLIT, Asked, read_asked
 from shopsim_env.adapters.openenv.faults import WireError, clean
-from shopsim_env.client import LocalClient, LocalEpisode
+from shopsim_env.client.local import LocalClient
+from shopsim_env.client.local_episodes import LocalEpisode
 from shopsim_env.release import Release
 from shopsim_env.shop.env import Reset, Step
 
