@@ -20,6 +20,7 @@ from shopsim_env.commands import (
     play,
     release,
     replay,
+    run,
     search,
     serve,
     verify,
@@ -41,7 +42,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"shopsim {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (verify, release, search, play, replay, serve, floors, contamination, rlve, doctor, bench):
+    for module in (
+        verify,
+        release,
+        search,
+        play,
+        run,
+        replay,
+        serve,
+        floors,
+        contamination,
+        rlve,
+        doctor,
+        bench,
+    ):
         module.register(subparsers)
     if _CHECKOUT.is_file():
         # Only our own checkout: an unrelated top-level package may be called `pipelines` too.
