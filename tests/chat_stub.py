@@ -138,7 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        key, attempt = self.stub.arrive(body, dict(self.headers.items()))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        key, attempt = self.stub.arrive(body, headers)
         answered = False
         try:
             answered = self._play(body, key, attempt)

@@ -5,9 +5,10 @@ Belongs here: concurrency, resuming, stopping. One episode is in `episode`, the 
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Final
@@ -182,8 +183,8 @@ class _Session:
     def _signals(self) -> Iterator[None]:
         """The first Ctrl-C, or SIGTERM, stops the run; the second one ends the process as usual."""
         loop = asyncio.get_running_loop()
-        if threading.current_thread() is not threading.main_thread():
-            yield
+        if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+            yield  # there Ctrl-C ends the process as usual; nothing that was written is lost
             return
 
         def first() -> None:
@@ -193,12 +194,10 @@ class _Session:
             for name in _SIGNALS:
                 loop.remove_signal_handler(name)
 
-        with suppress(NotImplementedError):  # Windows: Ctrl-C ends the process, nothing written is lost
-            for name in _SIGNALS:
-                loop.add_signal_handler(name, first)
+        for name in _SIGNALS:
+            loop.add_signal_handler(name, first)
         try:
             yield
         finally:
-            with suppress(NotImplementedError):
-                for name in _SIGNALS:
-                    loop.remove_signal_handler(name)
+            for name in _SIGNALS:
+                loop.remove_signal_handler(name)

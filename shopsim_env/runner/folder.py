@@ -4,7 +4,6 @@ Belongs here: files. A kill at any moment leaves every file whole, but for one u
 traces, which the next writer cuts off.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -144,6 +143,9 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _check(line: bytes) -> None:
-    schema = json.loads(line).get("schema")
+    try:
+        schema = load_line(line).get("schema")
+    except RunError as error:
+        raise TraceError(str(error)) from error
     if schema != EPISODE_SCHEMA:
         raise TraceError(f"expected schema {EPISODE_SCHEMA!r}, found {schema!r}")
