@@ -12,10 +12,10 @@ from shopsim_env.shop.oracle import solve
 MODES = {"task_mode": "persona", "interaction_mode": "single_turn"}
 
 
-def winnable(release: Any, count: int, **mode: str) -> dict[int, list[str]]:
-    """The first tasks of the train split that the oracle wins, and its actions."""
+def winnable(release: Any, count: int, split: str = "project/train", **mode: str) -> dict[int, list[str]]:
+    """The first tasks of a split that the oracle wins, and its actions."""
     env, found = ShopEnv(release, **{**MODES, **mode}), {}
-    for task_id in release.splits["project/train"]:
+    for task_id in release.splits[split]:
         result = solve(release, env, task_id)
         if result.reached:
             found[task_id] = list(result.actions)
