@@ -50,11 +50,14 @@ class ChatStub:
         asked: Requests by (episode seed, step).
         answered: Answers that were written completely, by the same.
         bodies, headers: Every request, when `keep` is set.
+        held_from: Requests from this number on wait until `gate` is set.
     """
 
     script: dict[int, tuple[str, list[str]]]
     keep: bool = True
     slow_s: float = 0.2
+    held_from: int = sys.maxsize
+    gate: threading.Event = field(default_factory=threading.Event)
     asked: Counter[tuple[int, int]] = field(default_factory=Counter)
     answered: Counter[tuple[int, int]] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -147,6 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.stub.leave(key, answered=answered)
 
     def _play(self, body: dict[str, Any], key: tuple[int, int], attempt: int) -> bool:
+        if self.stub.asked.total() >= self.stub.held_from:
+            self.stub.gate.wait(60)
         kind = self.stub.script[key[0]][0]
         faults = FAULTS.get(kind, ("",))
         fault = faults[min(attempt, len(faults)) - 1]

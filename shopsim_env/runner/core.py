@@ -241,8 +241,8 @@ class RolloutCore:
     def leaving(self) -> Operation[None]:
         """Frees the lease; once is enough."""
         if not self._left:
-            self._left = True
             yield lambda episode: episode.leave()
+            self._left = True  # only now: a cancelled call is made again by `close`
 
     def _first_messages(self) -> list[Message]:
         start = self._episode.reset

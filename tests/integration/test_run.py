@@ -297,10 +297,12 @@ class Process:
         _, said = self.process.communicate(timeout=120)
         return self.process.returncode, said.decode()
 
-    def after(self, stub: ChatStub, requests: int) -> None:
-        """Waits until the endpoint was asked so often."""
+    def stuck(self, stub: ChatStub, requests: int) -> None:
+        """Waits until the endpoint was asked so often; from then on it does not answer."""
+        stub.gate.clear()
+        stub.held_from = requests
         end = time.monotonic() + 60
-        while sum(stub.asked.values()) < requests and time.monotonic() < end:
+        while stub.asked.total() < requests and time.monotonic() < end:
             time.sleep(0.005)
 
 
@@ -317,7 +319,7 @@ def test_kill_and_ctrl_c_lose_nothing_and_repeat_nothing(server, tasks, tmp_path
     played = tmp_path / "runs" / "played"
     draw = random.Random(3)  # noqa: S311
     environment = {"server": f"http://127.0.0.1:{server.port}"}
-    with ChatStub(chat_runs.script(tasks, ("slow", "talk")), slow_s=0.03) as stub:
+    with ChatStub(chat_runs.script(tasks, ("good", "talk"))) as stub:
         path = chat_runs.config(
             tmp_path,
             stub.base_url,
@@ -329,11 +331,12 @@ def test_kill_and_ctrl_c_lose_nothing_and_repeat_nothing(server, tasks, tmp_path
             done = completed_seeds(played)
             before = Counter(stub.asked)
             process = Process(path)
-            process.after(stub, sum(before.values()) + draw.randint(10, 16))
+            process.stuck(stub, before.total() + draw.randint(10, 16))
             assert main(["run", "resume", str(path), "--quiet"]) == 1
             assert "run_in_use" in capsys.readouterr().err
             process.process.send_signal(how)
             code, said = process.wait()
+            stub.gate.set()
             assert done <= completed_seeds(played)
             assert not {seed for seed, _ in (stub.asked - before)} & done
             if how == signal.SIGKILL:
@@ -356,13 +359,15 @@ def test_kill_and_ctrl_c_lose_nothing_and_repeat_nothing(server, tasks, tmp_path
 
 
 def test_sigterm_lets_short_episodes_end(tasks, tmp_path):
-    with ChatStub(chat_runs.script(tasks, ("slow",)), slow_s=0.1) as stub:
+    with ChatStub(chat_runs.script(tasks, ("good",))) as stub:
         path = chat_runs.config(
             tmp_path, stub.base_url, tasks=ids(tasks), run={"concurrency": 3, "grace_s": 60.0}
         )
         process = Process(path)
-        process.after(stub, 3)
+        process.stuck(stub, 3)
         process.process.send_signal(signal.SIGTERM)
+        assert b"stopping" in process.process.stderr.readline()
+        stub.gate.set()
         code, _ = process.wait()
     assert code == 130
     assert len(completed_seeds(tmp_path / "runs" / "played")) == 3, "those that ran, and no new ones"

@@ -295,3 +295,42 @@ async def _side_by_side(url, task_id, actions):
         assert left.result.reward == 0.0
         with pytest.raises(TaskError):
             await open_many_async(client, [task_id, 10**9])
+
+
+class SlowClient:
+    """A client whose server answers a reset late, and a release too."""
+
+    def __init__(self, client, late_s):
+        self.client, self.late_s = client, late_s
+
+    async def episode(self, task_id, **asked):
+        await asyncio.sleep(self.late_s)
+        return SlowEpisode(self.client.episode(task_id, **asked), self.late_s)
+
+
+class SlowEpisode:
+    def __init__(self, episode, late_s):
+        self.episode, self.reset, self.tools, self.late_s = episode, episode.reset, episode.tools, late_s
+
+    async def leave(self):
+        await asyncio.sleep(self.late_s)
+        self.episode.leave()
+
+
+@pytest.mark.parametrize("when_s", [0.0, 0.05, 0.15])
+def test_a_cancelled_rollout_holds_no_slot(client, won, when_s):
+    """Cancelled before the answer to the reset came, or while the slot is given back."""
+
+    async def play():
+        async with await AsyncRollout.open(SlowClient(client, 0.1), won[0]):
+            pass
+
+    async def cancelled():
+        task = asyncio.ensure_future(play())
+        await asyncio.sleep(when_s)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert client.health().free_slots == 4
