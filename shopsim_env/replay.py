@@ -17,7 +17,7 @@ from shopsim_env.canonical import compact_json
 from shopsim_env.dialogue.wording import ModelWording
 from shopsim_env.errors import EpisodeError, ShopSimError, TraceError, UsageError
 from shopsim_env.recording import IdentifiedRelease, TracedEnv
-from shopsim_env.runs.records import is_completed, record_of
+from shopsim_env.runs.records import first_gap, is_completed, record_of
 from shopsim_env.runs.rows import EPISODE_SCHEMA
 from shopsim_env.trace import TraceReader, TraceRecord, decode_action, read_record
 from shopsim_env.versions import component_versions
@@ -119,7 +119,11 @@ class _Kinds:
         if not is_completed(values):
             return None
         record = record_of(values, where)
-        return len(record.actions), verify_line(record.line(), number, self._release)
+        found = verify_line(record.line(), number, self._release)
+        gap = first_gap(values)
+        if found is None and gap is not None:
+            found = Difference(number, gap, "observation", "another page", "that of the step before")
+        return len(record.actions), found
 
 
 def _schema(line: bytes) -> Any:

@@ -60,6 +60,21 @@ def _record(values: dict[str, Any]) -> TraceRecord:
     )
 
 
+def first_gap(values: dict[str, Any]) -> int | None:
+    """The first step that does not show the page which the one before led to; None when all do.
+
+    A page stands twice in a line, as an answer and as what the next step begins with; the record is made of
+    the answers.
+    """
+    page = values["steps"][0]
+    for step in values["steps"]:
+        if any(step[name] != page[name] for name in ("observation", "observation_state")):
+            return int(step["step"])
+        if step["action"] is not None:
+            page = step["environment"]
+    return None
+
+
 def tool_call(action: str) -> dict[str, Any]:
     """The call that canonical text stands for. Its argument is everything between the outermost brackets."""
     name, bracket, rest = action.partition("[")

@@ -17,10 +17,11 @@ import chat_runs
 import pytest
 from chat_stub import ChatStub
 from places import ROOT, SAMPLE_RELEASE
-from servers import ServerProcess
+from servers import ADMIN, ServerProcess
 
 from shopsim_env import load_release
 from shopsim_env.cli import main
+from shopsim_env.replay import verify_file
 from shopsim_env.runner.plan import episode_seed
 from shopsim_env.runs.index import RunIndex
 
@@ -219,6 +220,84 @@ def test_failed_episodes_are_no_zeros_and_are_played_again(tasks, tmp_path, key,
         assert document(capsys)["primary"]["reward_mean"] == 1.0
 
 
+def test_failures_of_the_environment_are_no_zeros(server, tasks, tmp_path, capsys):
+    """No slot for one episode, a lease that is gone in the middle of the other."""
+    two = some(tasks, 2)
+    admin = {"Authorization": f"Bearer {ADMIN}"}
+    environment = {"server": f"http://127.0.0.1:{server.port}", "wait_s": 0.0}
+    lease = server.call("POST", "/v1/episodes", {"task_id": next(iter(two))})[1]["lease_id"]
+    with ChatStub(chat_runs.script(two, ("good",)), held_from=2) as stub:
+        path = chat_runs.config(tmp_path, stub.base_url, tasks=ids(two), environment=environment)
+        running = threading.Thread(target=main, args=(["run", "run", str(path), "--quiet", "--json"],))
+        running.start()
+        wait_until(lambda: stub.asked.total() == 2)
+        assert server.call("DELETE", "/v1/episodes", headers=admin)[1] == {"released": 2}
+        stub.gate.set()
+        running.join(60)
+        assert document(capsys)["errors"] == {"capacity": 1, "lease_lost": 1}
+        records = chat_runs.recorded(tmp_path / "runs" / "played")
+        assert [(one["status"], one["final"], one["error"]["stage"]) for one in records] == [
+            ("failed", None, "environment")
+        ] * 2
+        assert sorted(len(one["steps"]) for one in records) == [0, 2], "what was played before is kept"
+        assert lease not in json.dumps(records)
+        assert main(["run", "resume", str(path), "--quiet", "--json"]) == 0
+        assert document(capsys)["primary"]["reward_mean"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "step"),
+    [
+        (lambda one: one.update(duration_ms=1.0), None, None),
+        (lambda one: one["steps"][1].update(observation="x"), "observation", 2),
+        (lambda one: one["steps"][1]["environment"].update(observation="x"), "observations", 2),
+        (lambda one: one["steps"][0]["environment"]["observation_state"].update(page=7), "states", 1),
+        (lambda one: one["steps"][0].update(action="search[别的东西]"), "observations", 1),
+        (lambda one: one["steps"].append(one["steps"][-1]), "actions", 5),
+        (lambda one: one["final"].update(reward=0.5), "reward", 4),
+        (lambda one: one["final"].update(termination_reason="action_limit"), "termination_reason", 4),
+        (lambda one: one["reset"].update(task_instruction="x"), "instruction", 0),
+        (lambda one: one["reset"]["environment"].update(page_size=3), "observations", 1),
+        (lambda one: one["job"].update(task_id=10**9), "environment", None),
+        (lambda one: one["provenance"].update(release="x"), "release", None),
+    ],
+)
+def test_a_replay_finds_what_was_changed(won, release, tmp_path, change, field, step):
+    changed = json.loads(json.dumps(won))
+    change(changed)
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps(won) + "\n" + json.dumps(changed) + "\n", encoding="utf-8")
+    found = verify_file(path, release)
+    assert (found.episodes, found.ok) == (2, field is None)
+    if field is not None:
+        (difference,) = found.differences
+        assert (difference.episode, difference.field, difference.step) == (2, field, step)
+
+
+def test_a_replay_refuses_half_an_episode(won, release, tmp_path, capsys):
+    del won["steps"][0]["environment"]
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps(won) + "\n", encoding="utf-8")
+    assert main(["replay", "--verify", str(path)]) == 1
+    assert "line 1: expected a whole shopsim-episode-v1" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def played(tasks, tmp_path_factory):
+    """The line of an episode that was won in four actions."""
+    four = {task_id: actions for task_id, actions in tasks.items() if len(actions) == 4}
+    folder = tmp_path_factory.mktemp("won")
+    with ChatStub(chat_runs.script(some(four, 1), ("good",))) as stub:
+        path = chat_runs.config(folder, stub.base_url, tasks=ids(some(four, 1)))
+        assert main(["run", "run", str(path), "--quiet"]) == 0
+    return json.dumps(chat_runs.recorded(folder / "runs" / "played")[0])
+
+
+@pytest.fixture
+def won(played):
+    return json.loads(played)
+
+
 def test_another_plan_is_refused_with_what_differs(tasks, tmp_path, capsys):
     two = some(tasks, 2)
     with ChatStub(chat_runs.script(two, ("good",))) as stub:
@@ -301,9 +380,14 @@ class Process:
         """Waits until the endpoint was asked so often; from then on it does not answer."""
         stub.gate.clear()
         stub.held_from = requests
-        end = time.monotonic() + 60
-        while stub.asked.total() < requests and time.monotonic() < end:
-            time.sleep(0.005)
+        wait_until(lambda: stub.asked.total() >= requests)
+
+
+def wait_until(holds) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
 
 
 def completed_seeds(folder: Path) -> set[int]:
@@ -340,9 +424,7 @@ def test_kill_and_ctrl_c_lose_nothing_and_repeat_nothing(server, tasks, tmp_path
             assert done <= completed_seeds(played)
             assert not {seed for seed, _ in (stub.asked - before)} & done
             if how == signal.SIGKILL:
-                server.call(
-                    "DELETE", "/v1/episodes", headers={"Authorization": "Bearer admin-token-of-the-tests"}
-                )
+                server.call("DELETE", "/v1/episodes", headers={"Authorization": f"Bearer {ADMIN}"})
                 with (played / "traces.jsonl").open("ab") as stream:
                     stream.write(TORN)
             else:

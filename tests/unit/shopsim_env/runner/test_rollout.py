@@ -230,6 +230,16 @@ def test_a_lost_lease_is_no_reward(client, won):
     assert rollout.error.code == "lease_lost"
 
 
+def test_a_catalogue_that_cannot_be_read_is_no_reward(won):
+    with load_release() as own, LocalClient(own, slots=1) as client:
+        rollout = Rollout.open(client, won[0])
+        own.close()
+        assert rollout.act(said("search", "收纳盒")) == []
+        result = rollout.result
+        assert (result.valid, result.failure_kind, result.reward) == (False, "env_crash", None)
+        assert client.health().free_slots == 1
+
+
 def test_nine_of_ten_members_fail_and_one_is_usable(release, won):
     task_id, actions = won
     with LocalClient(release, slots=1) as client:
