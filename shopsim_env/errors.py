@@ -12,6 +12,7 @@ in `pipelines.errors`.
     ├── ObservationError     a state that must not be rendered
     ├── TraceError           a trace file or line that is not one, or an action that cannot be written down
     ├── SimulatorError       the endpoint behind a simulated customer failed
+    ├── ModelError           the endpoint of the model that plays failed or refuses us
     ├── PoolError            no free slot, or a slot or lease that the caller does not have
     │   ├── CapacityError        no room on a server, also after waiting
     │   └── LeaseLostError       the lease of an episode is gone or somebody else's
@@ -145,6 +146,27 @@ class SimulatorError(ShopSimError):
     """The language model behind a simulated customer cannot be reached or answers with something else."""
 
     default_code = "simulator_fault"
+
+
+class ModelError(ShopSimError):
+    """The endpoint of the model that plays cannot be reached, refuses us, or answers with something else.
+
+    Args:
+        message: Full sentence for people; never a key.
+        code: `unreachable`, `timeout`, `broken_stream`, `bad_answer`, `status_…`, `unauthorized`,
+            `unknown_model` or `context_length`.
+        again: Whether the same request may come again.
+        after_s: Seconds that the endpoint asks to wait.
+    """
+
+    default_code = "unreachable"
+
+    def __init__(
+        self, message: str, *, code: str | None = None, again: bool = False, after_s: float = 0.0
+    ) -> None:
+        super().__init__(message, code=code)
+        self.again = again
+        self.after_s = after_s
 
 
 class UsageError(ShopSimError):

@@ -1,12 +1,28 @@
 """A language model behind an OpenAI-compatible endpoint, for simulated customers.
 
 The only module of the runtime that imports openai, and only when a client is built: `pip install
-'shopsim[llm]'`. What is asked and how answers are checked is the caller's business.
+'shopsim[llm]'`. What is asked and how answers are checked is the caller's business; the runner takes the
+package from here too.
 """
 
 from typing import Any
 
 from shopsim_env.errors import SimulatorError, UsageError
+
+
+def import_openai(who: str, extra: str) -> Any:
+    """The openai package.
+
+    Raises:
+        UsageError: it is not installed (code `missing_extra`).
+    """
+    try:
+        import openai
+    except ImportError as error:
+        raise UsageError(
+            f"{who} needs the openai package; install 'shopsim[{extra}]'.", code="missing_extra"
+        ) from error
+    return openai
 
 
 class OpenAIChat:
@@ -36,13 +52,7 @@ class OpenAIChat:
         temperature: float = 0.7,
         max_tokens: int = 200,
     ) -> None:
-        try:
-            import openai
-        except ImportError as error:
-            raise UsageError(
-                "a language-model customer needs the openai package; install 'shopsim[llm]'.",
-                code="missing_extra",
-            ) from error
+        openai = import_openai("a language-model customer", "llm")
         self.name = model
         self._settings: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
         self._failures = (openai.OpenAIError, ValueError)

@@ -1,7 +1,8 @@
 """Plays trace records again and says where the first difference is.
 
 Belongs here: the comparison of one record of the Shop, and of a file of any records. The format is in
-`trace`; records of RLVE are compared in `shopsim_env.rlve.trace`.
+`trace`; records of RLVE are compared in `shopsim_env.rlve.trace`, those inside of the episodes of a run are
+found by `shopsim_env.runs.records`.
 """
 
 import importlib.util
@@ -16,6 +17,8 @@ from shopsim_env.canonical import compact_json
 from shopsim_env.dialogue.wording import ModelWording
 from shopsim_env.errors import EpisodeError, ShopSimError, TraceError, UsageError
 from shopsim_env.recording import IdentifiedRelease, TracedEnv
+from shopsim_env.runs.records import first_gap, is_completed, record_of
+from shopsim_env.runs.rows import EPISODE_SCHEMA
 from shopsim_env.trace import TraceReader, TraceRecord, decode_action, read_record
 from shopsim_env.versions import component_versions
 
@@ -44,12 +47,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Result for a file; `torn` counts the bytes of an unfinished last line, which was not compared."""
+    """Result for a file; `torn` counts the bytes of an unfinished last line, which was not compared.
+
+    `left_out` counts failed episodes of a run, which have no result to compare.
+    """
 
     episodes: int
     steps: int
     differences: tuple[Difference, ...]
     torn: int
+    left_out: int = 0
 
     @property
     def ok(self) -> bool:
@@ -58,7 +65,7 @@ class Verification:
 
 
 def verify_file(path: str | Path, release: IdentifiedRelease) -> Verification:
-    """Plays every record of a file again on `release`: episodes of the Shop, of RLVE, or both.
+    """Plays every record of a file again on `release`: of the Shop, of RLVE, of a run, or of all of them.
 
     Raises:
         TraceError: the file is missing, or a whole line of it is no record; names the line.
@@ -66,25 +73,57 @@ def verify_file(path: str | Path, release: IdentifiedRelease) -> Verification:
             has no RLVE.
     """
     reader = TraceReader(path)
-    episodes = steps = 0
+    lines = steps = left_out = 0
     differences = []
     with ExitStack() as opened:
-        compare_rlve: _Compare | None = None
+        kinds = _Kinds(release, opened)
         for number, line in reader:
-            where = f"{path}, line {number}"
-            if _schema(line) == RLVE_TRACE_SCHEMA:
-                compare_rlve = compare_rlve or _rlve(release, opened)
-                count, found = compare_rlve(line, number, where)
-            else:
-                count, found = len(read_record(line, where).actions), verify_line(line, number, release)
-            episodes += 1
-            steps += count
-            if found is not None:
-                differences.append(found)
-    return Verification(episodes, steps, tuple(differences), reader.torn)
+            lines += 1
+            compared = kinds.of(line)(line, number, f"{path}, line {number}")
+            if compared is None:
+                left_out += 1
+                continue
+            steps += compared[0]
+            if compared[1] is not None:
+                differences.append(compared[1])
+    return Verification(lines - left_out, steps, tuple(differences), reader.torn, left_out)
 
 
-_Compare = Callable[[bytes, int, str], "tuple[int, Difference | None]"]
+_Compared = tuple[int, "Difference | None"]
+_Compare = Callable[[bytes, int, str], "_Compared | None"]
+
+
+class _Kinds:
+    """What compares a line of each schema; None for a line without a result."""
+
+    def __init__(self, release: IdentifiedRelease, opened: ExitStack) -> None:
+        self._release = release
+        self._opened = opened
+        self._rlve: _Compare | None = None
+
+    def of(self, line: bytes) -> _Compare:
+        """The comparison for a line."""
+        schema = _schema(line)
+        if schema == EPISODE_SCHEMA:
+            return self._episode
+        if schema != RLVE_TRACE_SCHEMA:
+            return self._record
+        self._rlve = self._rlve or _rlve(self._release, self._opened)
+        return self._rlve
+
+    def _record(self, line: bytes, number: int, where: str) -> _Compared:
+        return len(read_record(line, where).actions), verify_line(line, number, self._release)
+
+    def _episode(self, line: bytes, number: int, where: str) -> _Compared | None:
+        values = json.loads(line)
+        if not is_completed(values):
+            return None
+        record = record_of(values, where)
+        found = verify_line(record.line(), number, self._release)
+        gap = first_gap(values)
+        if found is None and gap is not None:
+            found = Difference(number, gap, "observation", "another page", "that of the step before")
+        return len(record.actions), found
 
 
 def _schema(line: bytes) -> Any:

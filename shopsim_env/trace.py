@@ -204,7 +204,7 @@ class Line(Protocol):
     """A record that a trace file can hold."""
 
     def line(self) -> bytes:
-        """Canonical JSON and a newline; an object whose first key is `actions`."""
+        """Canonical JSON and a newline; an object that begins with the `opening` of its writer."""
 
 
 class TraceWriter:
@@ -215,14 +215,21 @@ class TraceWriter:
     Args:
         path: The file; it is made when missing.
         read: Reads a line of the kind that this file holds, `read_record` for the Shop.
+        opening: First bytes of every such line, by which an unfinished only line is known.
 
     Raises:
         TraceError: the file holds something else than traces (code `not_a_trace`); it is left alone.
     """
 
-    def __init__(self, path: str | Path, *, read: Callable[[bytes], object] = read_record) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        read: Callable[[bytes], object] = read_record,
+        opening: bytes = b'{"actions":',
+    ) -> None:
         self.path = Path(path)
-        self.dropped = _mend(self.path, read)
+        self.dropped = _mend(self.path, read, opening)
         self._descriptor: int | None = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def append(self, record: Line) -> None:
@@ -251,7 +258,7 @@ class TraceWriter:
         self.close()
 
 
-def _mend(path: Path, read: Callable[[bytes], object]) -> int:
+def _mend(path: Path, read: Callable[[bytes], object], opening: bytes) -> int:
     """Makes an existing file end with a whole line; returns the number of bytes that were cut off."""
     if not path.exists() or path.stat().st_size == 0:
         return 0
@@ -259,7 +266,7 @@ def _mend(path: Path, read: Callable[[bytes], object]) -> int:
         first = stream.readline()
         if first.endswith(b"\n") or _is_whole(first):
             _refuse_foreign(first, path, read)
-        elif not first.startswith(b'{"actions":'):
+        elif not first.startswith(opening[: len(first)]):
             raise TraceError(f"{path}: expected traces, found {first[:40]!r}", code="not_a_trace")
     return cut_torn_line(path)
 

@@ -14,7 +14,10 @@ def register(subparsers: Any) -> None:
     """Adds the command."""
     parser = subparsers.add_parser("replay", help="play a trace again and compare every byte")
     parser.add_argument(
-        "--verify", metavar="FILE", required=True, help="trace file (shopsim-trace-v1, shopsim-rlve-trace-v1)"
+        "--verify",
+        metavar="FILE",
+        required=True,
+        help="trace file: of shopsim play, of RLVE, or traces.jsonl of a run",
     )
     add_release(parser)
     add_common(parser)
@@ -49,6 +52,7 @@ def _report(path: str, result: Verification) -> dict[str, Any]:
         "episodes": result.episodes,
         "actions": result.steps,
         "torn_bytes": result.torn,
+        "left_out": result.left_out,
         "differences": differences,
     }
 
@@ -59,6 +63,8 @@ def _lines(path: str, result: Verification) -> list[str]:
         lines.append(f"... and {len(result.differences) - _LISTED} more episodes")
     if result.torn:
         lines.append(f"the last line is unfinished ({result.torn} bytes) and was not compared")
+    if result.left_out:
+        lines.append(f"{result.left_out} failed episodes have no result and were not compared")
     different = len(result.differences)
     verdict = "ok" if result.ok else "nothing to compare" if not result.episodes else f"{different} differ"
     return [*lines, f"{verdict}  {result.episodes} episodes, {result.steps} actions, {path}"]

@@ -210,9 +210,10 @@ class RolloutCore:
             message, names, self.steps + 1, text_beside_call=self._settings.text_beside_call
         )
         cut_off = finish_reason == "length" and reading.fault is not None
-        turn = self._begin(reading, counts=not cut_off)
         if cut_off:
+            turn = self._begin(reading._replace(fault=None))
             return (yield from self._finish(turn, [], "generation_length"))
+        turn = self._begin(reading)
         if reading.fault is not None:
             replies = fault_messages(reading.fault, reading.call_ids, names, self._settings.prompt.language)
             return (yield from self._finish(turn, replies, None))
@@ -240,8 +241,8 @@ class RolloutCore:
     def leaving(self) -> Operation[None]:
         """Frees the lease; once is enough."""
         if not self._left:
-            self._left = True
             yield lambda episode: episode.leave()
+            self._left = True  # only now: a cancelled call is made again by `close`
 
     def _first_messages(self) -> list[Message]:
         start = self._episode.reset
@@ -252,10 +253,10 @@ class RolloutCore:
         if self.done:
             raise EpisodeError("act after the end of the rollout; look at result", code="ended")
 
-    def _begin(self, reading: Reading, *, action: str | None = None, counts: bool = True) -> Turn:
+    def _begin(self, reading: Reading, *, action: str | None = None) -> Turn:
         """Counts the answer and keeps what it was given."""
         self.steps += 1
-        self.protocol_errors += reading.fault is not None and counts
+        self.protocol_errors += reading.fault is not None
         self.conversation.append(reading.echo)
         if reading.action is not None:
             action = canonical_text(reading.action)

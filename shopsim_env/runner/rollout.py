@@ -5,8 +5,8 @@ their leases expire by themselves.
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, TypeVar
 
 from shopsim_env.client.asynchronous import AsyncClient
 from shopsim_env.client.blocking import Client
@@ -18,6 +18,7 @@ from shopsim_env.runner.prompts import Prompt
 from shopsim_env.runner.protocol import Message
 
 T = TypeVar("T")
+_SETTLE_S: Final = 5.0
 
 
 class Rollout(RolloutCore):
@@ -51,7 +52,8 @@ class Rollout(RolloutCore):
             text_beside_call: False makes visible text beside a call a protocol error (`mixed_content`).
             keep_trace: Whether to keep the record of the episode (`trace`) when it ends.
             wait_s: Seconds to wait for a slot.
-            heartbeat: Whether to keep the lease alive while the model thinks.
+            heartbeat: Whether to keep the lease alive while the model thinks. A forgotten rollout with
+                heartbeats holds its slot as long as its client is open.
             environment: Keywords of `ShopEnv`. `max_actions` limits the answers of the model; a protocol
                 error is one. `max_invalid` counts protocol errors and refused actions in a row.
 
@@ -149,7 +151,8 @@ class AsyncRollout(RolloutCore):
             "wait_s": wait_s,
             "heartbeat": heartbeat,
         }
-        return cls(await client.episode(task_id, **asked, **environment), settings)
+        opening = client.episode(task_id, **asked, **environment)
+        return cls(await _to_the_end(opening, undo=lambda episode: episode.leave()), settings)
 
     async def act(self, message: object, *, finish_reason: str | None = None) -> list[Message]:
         """Plays one assistant message; as `Rollout.act`."""
@@ -165,7 +168,7 @@ class AsyncRollout(RolloutCore):
 
     async def close(self) -> None:
         """Frees the lease. Closing twice is fine."""
-        await self._run(self.leaving())
+        await _to_the_end(self._run(self.leaving()))
 
     async def _run(self, operation: Operation[T]) -> T:
         try:
@@ -237,6 +240,24 @@ async def open_many_async(
         for found in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(found, AsyncRollout):
                 await found.close()
+        raise
+
+
+async def _to_the_end(call: Awaitable[T], undo: Callable[[T], Awaitable[None]] | None = None) -> T:
+    """The result of a call that gets or frees a lease; when we are cancelled, it still gets some seconds.
+
+    Else the server would give a lease that nobody knows of, and hold the slot until it expires. `undo` takes
+    back what came too late.
+    """
+    task = asyncio.ensure_future(call)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=_SETTLE_S)
+        if not task.done():
+            task.cancel()
+        elif undo is not None and not task.cancelled() and task.exception() is None:
+            await undo(task.result())
         raise
 
 

@@ -230,6 +230,16 @@ def test_a_lost_lease_is_no_reward(client, won):
     assert rollout.error.code == "lease_lost"
 
 
+def test_a_catalogue_that_cannot_be_read_is_no_reward(won):
+    with load_release() as own, LocalClient(own, slots=1) as client:
+        rollout = Rollout.open(client, won[0])
+        own.close()
+        assert rollout.act(said("search", "收纳盒")) == []
+        result = rollout.result
+        assert (result.valid, result.failure_kind, result.reward) == (False, "env_crash", None)
+        assert client.health().free_slots == 1
+
+
 def test_nine_of_ten_members_fail_and_one_is_usable(release, won):
     task_id, actions = won
     with LocalClient(release, slots=1) as client:
@@ -295,3 +305,42 @@ async def _side_by_side(url, task_id, actions):
         assert left.result.reward == 0.0
         with pytest.raises(TaskError):
             await open_many_async(client, [task_id, 10**9])
+
+
+class SlowClient:
+    """A client whose server answers a reset late, and a release too."""
+
+    def __init__(self, client, late_s):
+        self.client, self.late_s = client, late_s
+
+    async def episode(self, task_id, **asked):
+        await asyncio.sleep(self.late_s)
+        return SlowEpisode(self.client.episode(task_id, **asked), self.late_s)
+
+
+class SlowEpisode:
+    def __init__(self, episode, late_s):
+        self.episode, self.reset, self.tools, self.late_s = episode, episode.reset, episode.tools, late_s
+
+    async def leave(self):
+        await asyncio.sleep(self.late_s)
+        self.episode.leave()
+
+
+@pytest.mark.parametrize("when_s", [0.0, 0.05, 0.15])
+def test_a_cancelled_rollout_holds_no_slot(client, won, when_s):
+    """Cancelled before the answer to the reset came, or while the slot is given back."""
+
+    async def play():
+        async with await AsyncRollout.open(SlowClient(client, 0.1), won[0]):
+            pass
+
+    async def cancelled():
+        task = asyncio.ensure_future(play())
+        await asyncio.sleep(when_s)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert client.health().free_slots == 4

@@ -1,0 +1,143 @@
+"""Where a run is played: a server, or a pool in this process; for the runner both look alike.
+
+Belongs here: opening one of them, what it serves, and `LocalAsync`, a `LocalClient` with awaitable calls.
+"""
+
+from contextlib import ExitStack
+from typing import Any, Final
+
+from shopsim_env.client.asynchronous import AsyncClient
+from shopsim_env.client.facts import TaskPage
+from shopsim_env.client.local import LocalClient, LocalEpisode
+from shopsim_env.errors import TaskError, UnknownTaskError
+from shopsim_env.release import load_release
+from shopsim_env.runner.config import RunConfig
+from shopsim_env.shop.env import Reset, Step
+from shopsim_env.trace import TraceRecord
+
+_PAGE: Final = 1_000
+_TTL_S: Final = 30 * 86_400.0
+
+
+class World:
+    """What episodes are played on. Use it in `async with`.
+
+    Attributes:
+        client: An `AsyncClient`, or what stands for one.
+        release: Id of the release.
+        versions: Its component versions.
+        slots: Episodes at once.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._opened = ExitStack()
+        self.client: Any = None
+        self.release = ""
+        self.versions: dict[str, str] = {}
+        self.slots = 0
+
+    async def __aenter__(self) -> "World":
+        try:
+            await self._open()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def _open(self) -> None:
+        section = self._config.sections["environment"]
+        if section["server"] is not None:
+            self.client = AsyncClient(section["server"])
+            self.slots = (await self.client.health()).environment_slots
+        else:
+            # A slot for every episode, so that none waits, which would hold the event loop.
+            self.slots = self._config.sections["run"]["concurrency"]
+            release = self._opened.enter_context(load_release(self._config.release))
+            self.client = LocalAsync(LocalClient(release, self.slots, ttl_s=_TTL_S))
+        facts = await self.client.release_facts()
+        self.release, self.versions = facts.id, facts.versions
+
+    async def __aexit__(self, *_: object) -> None:
+        if self.client is not None:
+            await self.client.close()
+        self._opened.close()
+
+    async def task_ids(self) -> tuple[int, ...]:
+        """The tasks that the configuration names.
+
+        Raises:
+            TaskError: an unknown or empty split, an unknown task.
+        """
+        section = self._config.sections["tasks"]
+        found = await self._listed(section["split"])
+        if section["ids"] is None:
+            if not found:
+                raise TaskError(
+                    f"split {section['split']!r} has no tasks in this release", code="empty_split"
+                )
+            return found
+        odd = sorted(set(section["ids"]) - set(found))
+        if odd:
+            raise UnknownTaskError(f"tasks.ids: expected tasks of the release, found {odd[:10]}")
+        return tuple(section["ids"])
+
+    async def _listed(self, split: str | None) -> tuple[int, ...]:
+        ids: list[int] = []
+        while True:
+            page = await self.client.tasks(split, offset=len(ids), limit=_PAGE)
+            ids += [row.task_id for row in page.tasks]
+            if len(ids) >= page.total or not page.tasks:
+                return tuple(ids)
+
+
+class LocalAsync:
+    """The calls of an `AsyncClient` that a run makes, over a `LocalClient`."""
+
+    def __init__(self, client: LocalClient) -> None:
+        self._client = client
+
+    async def episode(self, task_id: int | None = None, **asked: Any) -> "LocalAsyncEpisode":
+        """Starts an episode; the lease outlives any answer of a model, so no heartbeat is needed."""
+        return LocalAsyncEpisode(self._client.episode(task_id, **{**asked, "heartbeat": False}))
+
+    async def release_facts(self) -> Any:
+        """What is played."""
+        return self._client.release_facts()
+
+    async def tasks(self, split: str | None = None, *, offset: int = 0, limit: int = 100) -> TaskPage:
+        """A page of the task list."""
+        return self._client.tasks(split, offset=offset, limit=limit)
+
+    async def close(self) -> None:
+        """Drops every episode."""
+        self._client.close()
+
+
+class LocalAsyncEpisode:
+    """The calls of an `AsyncEpisode` that a rollout makes."""
+
+    def __init__(self, episode: LocalEpisode) -> None:
+        self._episode = episode
+        self.reset: Reset = episode.reset
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        """Tool schemas as they were asked for."""
+        return self._episode.tools
+
+    async def step(self, action: object) -> Step:
+        """Plays one action."""
+        return self._episode.step(action)
+
+    async def terminate(self, reason: str) -> Step:
+        """Ends the episode from outside."""
+        return self._episode.terminate(reason)
+
+    async def trace(self) -> TraceRecord:
+        """The trace so far."""
+        return self._episode.trace()
+
+    async def leave(self) -> None:
+        """Gives the slot back."""
+        self._episode.leave()
