@@ -19,10 +19,9 @@ from shopsim_env.errors import EpisodeError, ShopSimError, TraceError, UsageErro
 from shopsim_env.recording import IdentifiedRelease, TracedEnv
 from shopsim_env.runs.records import first_gap, is_completed, record_of
 from shopsim_env.runs.rows import EPISODE_SCHEMA
-from shopsim_env.trace import TraceReader, TraceRecord, decode_action, read_record
+from shopsim_env.trace import RLVE_TRACE_SCHEMA, TraceReader, TraceRecord, decode_action, read_record
 from shopsim_env.versions import component_versions
 
-RLVE_TRACE_SCHEMA = "shopsim-rlve-trace-v1"
 _RESULT = ("ended_by", "termination_reason", "reward", "reward_detail", "wordings")
 
 

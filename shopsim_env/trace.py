@@ -19,6 +19,7 @@ from shopsim_env.errors import TraceError
 from shopsim_env.shop.actions import AskShopper, Click, Search
 
 TRACE_SCHEMA: Final = "shopsim-trace-v1"
+RLVE_TRACE_SCHEMA: Final = "shopsim-rlve-trace-v1"
 
 _TYPED: Final = {
     "search": (Search, "query"),

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from shopsim_env.canonical import compact_json
 from shopsim_env.errors import RunError, UsageError
 from shopsim_env.evaluation.settings import UNKNOWN, Settings, agreed, cleaned, settings_of, short
-from shopsim_env.replay import RLVE_TRACE_SCHEMA
 from shopsim_env.runs.folder import TRACES
 from shopsim_env.runs.rows import (
     COMPLETED,
@@ -31,7 +30,7 @@ from shopsim_env.runs.rows import (
     text,
 )
 from shopsim_env.runs.select import sample_ids
-from shopsim_env.trace import TraceReader
+from shopsim_env.trace import RLVE_TRACE_SCHEMA, TraceReader
 
 SHOP, RLVE = "shop", "rlve"
 SCORED, INVALID, UNFINISHED, MISSING = "scored", "invalid", "unfinished", "missing"

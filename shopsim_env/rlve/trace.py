@@ -12,11 +12,12 @@ from typing import Any, Final
 from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.dialogue.wording import ModelWording
 from shopsim_env.errors import ShopSimError, TraceError
-from shopsim_env.replay import RLVE_TRACE_SCHEMA, Difference
+from shopsim_env.replay import Difference
 from shopsim_env.rlve.customer.manners import model_wording
 from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.step import RlveStep
+from shopsim_env.trace import RLVE_TRACE_SCHEMA
 from shopsim_env.versions import RLVE_SUITE_VERSION
 
 _SHAPES: Final[dict[str, tuple[type, ...]]] = {

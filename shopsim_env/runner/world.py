@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from shopsim_env.client.asynchronous import AsyncClient
 from shopsim_env.client.facts import TaskPage
-from shopsim_env.client.local import LocalClient, LocalEpisode
+from shopsim_env.client.local import LocalClient
+from shopsim_env.client.local_episodes import LocalEpisode
 from shopsim_env.errors import TaskError, UnknownTaskError
 from shopsim_env.release import load_release
 from shopsim_env.runner.config import RunConfig

@@ -11,8 +11,7 @@ import sys
 from typing import Any, Final, NamedTuple, NoReturn
 
 from shopsim_env.errors import RunError
-from shopsim_env.replay import RLVE_TRACE_SCHEMA
-from shopsim_env.trace import TRACE_SCHEMA
+from shopsim_env.trace import RLVE_TRACE_SCHEMA, TRACE_SCHEMA
 
 EPISODE_SCHEMA: Final = "shopsim-episode-v1"
 COMPLETED: Final = "completed"

@@ -15,11 +15,11 @@ from shopsim_env import load_release
 from shopsim_env.cli import main
 from shopsim_env.release import Release
 from shopsim_env.release.public import make_public_copy
-from shopsim_env.replay import RLVE_TRACE_SCHEMA
 from shopsim_env.rlve.episode import EpisodeKey
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.oracles import oracle
 from shopsim_env.rlve.trace import TracedEpisode
+from shopsim_env.trace import RLVE_TRACE_SCHEMA
 
 TASKS = (1, 2, 3)
 
