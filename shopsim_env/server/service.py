@@ -31,6 +31,7 @@ class Service:
 
     def __init__(self, release: Release, pool: LeasePool, rlve: RlveService | None = None) -> None:
         self.release = release
+        self._tasks = len(release.tasks)  # health must answer while the files cannot be read
         self.pool = pool
         self.rlve = rlve or RlveService(release)
         self.ready = True
@@ -118,7 +119,7 @@ class Service:
             "running_episodes": pool.running,
             "waiting": pool.waiting,
             "lease_ttl_s": pool.ttl_s,
-            "tasks": len(self.release.tasks),
+            "tasks": self._tasks,
             "release": self.release.id,
             "environment_version": ENVIRONMENT_VERSION,
             "observation_version": OBSERVATION_VERSION,
