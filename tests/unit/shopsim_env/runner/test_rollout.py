@@ -237,7 +237,7 @@ def test_a_catalogue_that_cannot_be_read_is_no_reward(won):
         assert rollout.act(said("search", "收纳盒")) == []
         result = rollout.result
         assert (result.valid, result.failure_kind, result.reward) == (False, "env_crash", None)
-        assert client.health().free_slots == 1
+        assert client.pool.free_slots == 1
 
 
 def test_nine_of_ten_members_fail_and_one_is_usable(release, won):
