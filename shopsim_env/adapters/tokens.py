@@ -10,7 +10,9 @@ from typing import Any, Final, Protocol
 from shopsim_env.errors import UsageError
 from shopsim_env.runner.protocol import Message
 
-_MARK: Final = "\u2055shopsim\u2055"
+# Stand in an answer, and in what follows it, to find them again in what a template wrote.
+_ANSWER: Final = "shopsim-answer-mark"
+_REPLY: Final = "shopsim-reply-mark"
 
 
 class Tokenizer(Protocol):
@@ -22,6 +24,80 @@ class Tokenizer(Protocol):
     def encode(self, text: str, **options: Any) -> Any:
         """Token ids of a text."""
 
+    def decode(self, token_ids: Any, **options: Any) -> Any:
+        """The text of token ids."""
+
+
+class ChatTokens:
+    """What a chat template writes, in tokens, without rendering an answer of the model.
+
+    Args:
+        tokenizer: With a chat template.
+        template_options: Further keywords of the template, such as `enable_thinking`.
+
+    Raises:
+        UsageError: code `bad_template`: the template refuses a tool message or a second user message, or
+            leaves it out.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, **template_options: Any) -> None:
+        self._tokenizer = tokenizer
+        self._options = template_options
+        self._special = _special_ids(tokenizer)
+        for probe in ({"role": "tool", "tool_call_id": "call-1-1"}, {"role": "user"}):
+            if self._behind_answer([{**probe, "content": _REPLY}]).count(_REPLY) != 1:
+                raise _bad_template(f"writes a {probe['role']} message after an answer", "leaves it out")
+
+    def start(self, messages: Sequence[Message], tools: "list[dict[str, Any]] | None") -> list[int]:
+        """Ids of the messages at the start, up to where the model's first answer begins."""
+        return self._encoded(self._rendered(messages, tools=tools))
+
+    def following(self, sampled: Sequence[int], messages: Sequence[Message]) -> list[int]:
+        """Ids behind an answer: the end of its turn, `messages`, and the beginning of the next answer.
+
+        A token that ends the turn in the template, or begins the next one, is left out when the model
+        sampled it itself.
+        """
+        ids = self._encoded(self._behind_answer(messages))
+        sampled_it = bool(sampled and ids) and sampled[-1] == ids[0] and ids[0] in self._special
+        return ids[1:] if sampled_it else ids
+
+    @property
+    def filler(self) -> list[int]:
+        """One token that stands for nothing, where a trainer's tensors must not be empty."""
+        return [int(getattr(self._tokenizer, "eos_token_id", None) or 0)]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """The text of an answer without its special tokens."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+
+    def _behind_answer(self, messages: Sequence[Message]) -> str:
+        """What the template writes behind an answer that `messages` follow.
+
+        Only the part behind the answer is looked at: templates write the thinking of an answer otherwise when
+        something follows it, and real answers stay as they were sampled.
+        """
+        text = self._rendered(
+            [{"role": "user", "content": "-"}, {"role": "assistant", "content": _ANSWER}, *messages]
+        )
+        if text.count(_ANSWER) != 1:
+            raise _bad_template("writes the text of an answer once", f"writes it {text.count(_ANSWER)} times")
+        return text.partition(_ANSWER)[2]
+
+    def _rendered(self, messages: Sequence[Message], **more: Any) -> str:
+        try:
+            return str(
+                self._tokenizer.apply_chat_template(
+                    list(messages), tokenize=False, add_generation_prompt=True, **more, **self._options
+                )
+            )
+        except Exception as error:
+            # Templates are programs of their own and raise what they like; the text is theirs.
+            raise _bad_template("takes system, user, assistant and tool messages", f"says {error}") from error
+
+    def _encoded(self, text: str) -> list[int]:
+        return [int(one) for one in self._tokenizer.encode(text, add_special_tokens=False)]
+
 
 class TokenRecord:
     """Ids of the prompt and of the response, with the mask that training needs.
@@ -30,20 +106,16 @@ class TokenRecord:
     for what the environment said; a log probability is 0.0 where the mask is 0.
 
     Args:
-        tokenizer: With a chat template.
+        chat: The chat template in tokens.
         messages: The messages at the start.
         tools: Schemas for the template; None leaves them out.
-
-    Raises:
-        UsageError: code `bad_template`, when the template cannot be continued turn by turn.
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, messages: Sequence[Message], tools: "list[dict[str, Any]] | None" = None
+        self, chat: ChatTokens, messages: Sequence[Message], tools: "list[dict[str, Any]] | None" = None
     ) -> None:
-        self._tokenizer = tokenizer
-        self._end = _text_after_answer(tokenizer)
-        self.prompt_ids = _encoded(tokenizer, _rendered(tokenizer, messages, tools=tools, open_turn=True))
+        self._chat = chat
+        self.prompt_ids = chat.start(messages, tools)
         self.response_ids: list[int] = []
         self.mask: list[int] = []
         self.log_probs: list[float] = []
@@ -68,10 +140,7 @@ class TokenRecord:
 
     def add_messages(self, messages: Sequence[Message]) -> None:
         """Appends what the environment said, up to where the model's next answer begins."""
-        if not messages:
-            return
-        text = self._missing_end() + _continuation(self._tokenizer, messages, self._end)
-        ids = _encoded(self._tokenizer, text)
+        ids = self._chat.following(self.response_ids, messages)
         self._add(ids, 0, [0.0] * len(ids))
 
     def cut(self, most: int) -> None:
@@ -79,59 +148,19 @@ class TokenRecord:
         for column in (self.response_ids, self.mask, self.log_probs):
             del column[most:]
 
-    def _missing_end(self) -> str:
-        """What a template writes after an answer, without the end of turn that the model sampled itself."""
-        sampled_end = getattr(self._tokenizer, "eos_token_id", None)
-        written = getattr(self._tokenizer, "eos_token", None)
-        if self.response_ids and self.response_ids[-1] == sampled_end and written:
-            return self._end.removeprefix(written)
-        return self._end
-
     def _add(self, ids: Sequence[int], mask: int, log_probs: Sequence[float]) -> None:
         self.response_ids += ids
         self.mask += [mask] * len(ids)
         self.log_probs += log_probs
 
 
-def _rendered(tokenizer: Tokenizer, messages: Sequence[Message], *, open_turn: bool, **options: Any) -> str:
-    return str(
-        tokenizer.apply_chat_template(
-            list(messages), tokenize=False, add_generation_prompt=open_turn, **options
-        )
-    )
+def _special_ids(tokenizer: Any) -> frozenset[int]:
+    """Ids that stand for no text of their own."""
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    named = getattr(tokenizer, "all_special_ids", ())
+    return frozenset(named) | {number for number, token in added.items() if token.special}
 
 
-def _encoded(tokenizer: Tokenizer, text: str) -> list[int]:
-    return list(tokenizer.encode(text, add_special_tokens=False))
-
-
-def _stand_in() -> list[Message]:
-    """A conversation that ends with an answer. Only its shape matters: real answers are never rendered."""
-    return [{"role": "user", "content": "-"}, {"role": "assistant", "content": _MARK}]
-
-
-def _text_after_answer(tokenizer: Tokenizer, messages: Sequence[Message] = ()) -> str:
-    """What a template writes behind an answer: the end of the turn, then `messages` up to the next answer.
-
-    Only the part behind the answer is looked at. Templates write the thinking of an answer otherwise when
-    something follows it, and real answers stay as they were sampled.
-    """
-    text = _rendered(tokenizer, [*_stand_in(), *messages], open_turn=bool(messages))
-    head, mark, tail = text.rpartition(_MARK)
-    if not mark or _MARK in head:
-        raise UsageError(
-            "tokenizer: expected a chat template that writes the text of an answer once, found none",
-            code="bad_template",
-        )
-    return tail
-
-
-def _continuation(tokenizer: Tokenizer, messages: Sequence[Message], end: str) -> str:
-    after = _text_after_answer(tokenizer, messages)
-    if not after.startswith(end):
-        raise UsageError(
-            "tokenizer: expected a chat template that ends an answer alike whatever follows it, found another; "
-            "training on it would not be token-exact",
-            code="bad_template",
-        )
-    return after[len(end) :]
+def _bad_template(expected: str, found: str) -> UsageError:
+    message = f"tokenizer: expected a chat template that {expected}, found one that {found}"
+    return UsageError(message, code="bad_template")

@@ -1,17 +1,21 @@
-"""verl: the agent loop `shop_agent` and the advantage estimator `shop_grpo` (extra `verl`).
+"""verl: the agent loop `shop_agent` (extra `verl`).
 
-Belongs here: verl's own types. Importing this module registers both. Masks come from verl's own incremental
-tokenizer, which knows its model families; rules of a trajectory are in `shopsim_env.runner`.
+Belongs here: verl's own types. Importing this module registers the loop; verl's workers import it when a file
+of `agent_loop_config_path` names the class. The turns themselves are in `playing`.
 """
 
-import os
-from collections import defaultdict
-from math import nan
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
+from shopsim_env.adapters.playing import Play, Played, Sampled, play, server_url, shared_client
+from shopsim_env.adapters.rows import read_row
+from shopsim_env.adapters.tokens import ChatTokens
+from shopsim_env.errors import UsageError
+from shopsim_env.runner.core import RolloutResult
+from shopsim_env.runner.protocol import Message
+
 try:
-    import torch
     from verl.experimental.agent_loop.agent_loop import (
         AgentLoopBase,
         AgentLoopMetrics,
@@ -19,20 +23,14 @@ try:
         register,
     )
     from verl.experimental.agent_loop.tool_parser import ToolParser
-    from verl.trainer.ppo.core_algos import register_adv_est
 except ImportError as error:
-    raise ImportError("shopsim_env.adapters.verl needs verl: pip install 'shopsim[verl]'") from error
+    raise UsageError(
+        f"the agent loop needs verl; install 'shopsim[verl]'. ({error})", code="missing_extra"
+    ) from error
 
-from shopsim_env.client.asynchronous import AsyncClient
-from shopsim_env.errors import ShopSimError, UsageError
-from shopsim_env.runner.core import RolloutResult, failure_kind
-from shopsim_env.runner.protocol import Message
-from shopsim_env.runner.rollout import AsyncRollout
-
-__all__ = ["COMPONENTS", "ShopAgentLoop", "shop_grpo"]
-
-URL_VARIABLE: Final = "SHOPSIM_URL"
 COMPONENTS: Final = ("r_loose", "r_strict", "r_success", "r_type", "r_att", "r_option", "r_price")
+ON_FAILURE: Final = ("drop", "raise", "mask")
+HERMES: Final = "hermes"
 
 
 @register("shop_agent")
@@ -40,208 +38,163 @@ class ShopAgentLoop(AgentLoopBase):  # type: ignore[misc]
     """One trajectory: a lease from the reset to the end, freed on every path.
 
     Args:
+        args: verl's own.
         url: Address of `shopsim serve`; None reads SHOPSIM_URL.
-        options: Keywords of `AsyncRollout.open`, such as `prompt`, `task_mode`, `wait_s`.
-        args, keywords: verl's own.
+        options: Keywords of `AsyncRollout.open` for every row, such as `prompt`, `task_mode`, `wait_s`;
+            those of the row (`extra_info.prompt`, `extra_info.environment`) are replaced by them.
+        on_failure: What becomes of a sample without a verdict: "drop" gives no output, and the group goes on
+            without it; "raise" makes the whole group a failed one, which verl fetches anew; "mask" gives an
+            output without reward whose mask is zero. None takes "drop", or "raise" where
+            `algorithm.filter_groups` is on, which cannot take an empty group, or "mask" under verl's old
+            trainer, which can take neither.
+        keywords: verl's own.
+
+    Raises:
+        UsageError: no address, a chat template that cannot be continued turn by turn, or another
+            `on_failure`.
     """
 
     def __init__(
-        self, *args: Any, url: "str | None" = None, options: "dict[str, Any] | None" = None, **keywords: Any
+        self,
+        *args: Any,
+        url: "str | None" = None,
+        options: "Mapping[str, Any] | None" = None,
+        on_failure: "str | None" = None,
+        **keywords: Any,
     ) -> None:
         super().__init__(*args, **keywords)
-        self._url = url or os.environ.get(URL_VARIABLE)
-        self._options = {"tools": "static", "heartbeat": True, **(options or {})}
-        self._parser = ToolParser.get_tool_parser(self.rollout_config.multi_turn.format, self.tokenizer)
-        self._most = self.rollout_config.response_length
+        if on_failure not in (None, *ON_FAILURE):
+            raise UsageError(f"on_failure: expected one of {list(ON_FAILURE)}, found {on_failure!r}")
+        self._url = server_url(url)
+        self._options = dict(options or {})
+        self._on_failure = on_failure
+        self._chat = ChatTokens(self.tokenizer, **self.apply_chat_template_kwargs)
+        self._format = self.rollout_config.multi_turn.format
+        self._parser = ToolParser.get_tool_parser(self._format, self.tokenizer)
 
-    async def run(self, sampling_params: dict[str, Any], **row: Any) -> AgentLoopOutput:
+    async def run(self, sampling_params: dict[str, Any], **row: Any) -> Any:
         """Plays the task of a row.
 
         Args:
             sampling_params: As verl gives them.
             **row: Columns of the data set; `extra_info["task_id"]` names the task. The prompt is the one of
-                the episode: `raw_prompt` is not added to it.
+                the episode, so `raw_prompt` is not read.
 
         Returns:
-            `reward_score` is the strict reward. A failure of the infrastructure has NaN instead, a mask of
-            zeros and `shop_valid` 0; the estimator `shop_grpo` leaves it out of its group.
+            An `AgentLoopOutput`: `reward_score` is the strict reward, components and counts stand in
+            `extra_fields`. A sample without a verdict: see `on_failure`; [] stands for no output.
 
         Raises:
             UsageError, TaskError: the row names no task that can be played.
+            SampleLostError: no verdict, and `on_failure` says "raise".
         """
-        info = row.get("extra_info")
-        task_id = info.get("task_id") if isinstance(info, dict) else None
-        if not self._url or task_id is None:
-            raise UsageError(
-                f"expected extra_info.task_id in the data and an address in {URL_VARIABLE} or the agent's url, "
-                f"found {'no task_id' if self._url else 'no address'}"
-            )
-        async with AsyncClient(self._url) as client:
-            try:
-                rollout = await AsyncRollout.open(
-                    client, int(task_id), seed=info.get("seed"), **self._options
-                )
-            except ShopSimError as error:
-                if error.wrong_use:
-                    raise
-                refused = RolloutResult(valid=False, failure_kind=failure_kind(error))
-                return self._dropped(refused)
-            async with rollout:
-                return await _Trajectory(self, rollout, sampling_params).play()
-
-    def output(self, tokens: "_Tokens", result: RolloutResult) -> AgentLoopOutput:
-        """What verl gets of a trajectory."""
-        if not result.valid:
-            return self._dropped(result, tokens.ids[: len(tokens.ids) - len(tokens.mask)])
-        size = len(tokens.mask)
-        return AgentLoopOutput(
-            prompt_ids=tokens.ids[: len(tokens.ids) - size],
-            response_ids=tokens.ids[len(tokens.ids) - size :][: self._most],
-            response_mask=tokens.mask[: self._most],
-            response_logprobs=tokens.log_probs[: self._most] if tokens.log_probs else None,
-            reward_score=result.reward,
-            num_turns=2 * result.steps + 1,
-            metrics=AgentLoopMetrics(),
-            extra_fields=_fields(result),
+        asked = read_row(row.get("extra_info"), "extra_info", self._options)
+        settings = Play(
+            shared_client(self._url),
+            self._chat,
+            self.rollout_config.response_length,
+            self.rollout_config.prompt_length,
+            read=None if self._format == HERMES else self._read,
         )
+        model = _Model(self.server_manager, sampling_params)
+        played = await play(settings, model, asked)
+        if played.result.valid:
+            return self._output(played, model)
+        return self._lost(played, model, new_trainer="session_id" in row)
 
-    def _dropped(self, result: RolloutResult, prompt_ids: "list[int] | None" = None) -> AgentLoopOutput:
-        """A sample that teaches nothing: one masked token, for verl's tensors need one, and no reward."""
-        filler = [self.tokenizer.eos_token_id or 0]
-        return AgentLoopOutput(
-            prompt_ids=prompt_ids or filler,
-            response_ids=filler,
-            response_mask=[0],
-            reward_score=nan,
-            num_turns=0,
-            metrics=AgentLoopMetrics(),
-            extra_fields=_fields(result),
-        )
-
-
-class _Tokens:
-    """All ids so far; mask and log probabilities of those behind the prompt."""
-
-    def __init__(self, prompt_ids: list[int]) -> None:
-        self.ids = prompt_ids
-        self.mask: list[int] = []
-        self.log_probs: list[float] = []
-
-
-class _Trajectory:
-    """The turns of one rollout. verl's merging functions make the tokens."""
-
-    def __init__(self, loop: ShopAgentLoop, rollout: AsyncRollout, sampling_params: dict[str, Any]) -> None:
-        self._loop = loop
-        self._rollout = rollout
-        self._sampling = sampling_params
-        self._request_id = uuid4().hex  # verl's: which server keeps the prefix; no trace depends on it
-        # A stop is possible at every turn, so the schemas of all pages are offered throughout.
-        self._tools = rollout.tools
-
-    async def play(self) -> AgentLoopOutput:
-        loop, rollout = self._loop, self._rollout
-        tokens = _Tokens(await loop.ct_build_initial_tokens(rollout.messages, tools=self._tools))
-        while not rollout.done:
-            if len(tokens.mask) >= loop._most:
-                await rollout.terminate("generation_length")
-                break
-            answer, aborted = await self._sample(tokens)
-            if aborted:
-                return loop.output(tokens, RolloutResult(valid=False, failure_kind="adapter"))
-            before = list(rollout.conversation)
-            replies = await rollout.act(answer)
-            if replies and not rollout.done:
-                await self._hear(tokens, [*before, rollout.conversation[len(before)]], replies)
-        return loop.output(tokens, rollout.result)
-
-    async def _sample(self, tokens: _Tokens) -> tuple[Message, bool]:
-        loop = self._loop
-        output = await loop.server_manager.generate(
-            request_id=self._request_id, prompt_ids=tokens.ids, sampling_params=self._sampling
-        )
-        if output.stop_reason == "aborted":
-            return {}, True
-        merged, mask, log_probs = await loop.ct_merge_assistant_token(
-            tokens.ids,
-            output.token_ids,
-            tokens.mask,
-            tokens.log_probs if tokens.log_probs or output.log_probs else None,
-            assistant_logprobs=output.log_probs or None,
-        )
-        tokens.ids, tokens.mask, tokens.log_probs = merged.token_ids, mask, log_probs or []
-        content, calls = await loop._parser.extract_tool_calls(output.token_ids)
+    async def _read(self, ids: Sequence[int]) -> Message:
+        """An answer as verl's parser for the model's format reads it."""
+        content, calls = await self._parser.extract_tool_calls(list(ids))
         found = [
             {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls
         ]
-        return {"role": "assistant", "content": content, "tool_calls": found}, False
+        return {"role": "assistant", "content": content, "tool_calls": found}
 
-    async def _hear(self, tokens: _Tokens, previous: list[Message], replies: list[Message]) -> None:
-        merged, mask, log_probs = await self._loop.ct_merge_context_msg(
-            previous,
-            [*previous, *replies],
-            tokens.ids,
-            tokens.mask,
-            tokens.log_probs or None,
-            tools=self._tools,
+    def _lost(self, played: Played, model: "_Model", *, new_trainer: bool) -> Any:
+        """What verl gets in place of a sample without a verdict."""
+        how = self._on_failure or self._usual(new_trainer=new_trainer)
+        if how == "drop":
+            return []
+        if how == "raise":
+            raise SampleLostError(f"no verdict: {played.result.failure_kind}")
+        return self._output(played, model)
+
+    def _usual(self, *, new_trainer: bool) -> str:
+        if not new_trainer:
+            return "mask"
+        filtering = self.config.algorithm.get("filter_groups") or {}
+        return "raise" if filtering.get("enable") else "drop"
+
+    def _output(self, played: Played, model: "_Model") -> Any:
+        """The sample; without a verdict it has no reward, and a mask of zeros for at least one token."""
+        tokens, result = played.tokens, played.result
+        filler = self._chat.filler
+        response = (tokens.response_ids if tokens else []) or filler
+        mask = tokens.mask if tokens and tokens.mask and result.valid else [0] * len(response)
+        log_probs = tokens.log_probs if tokens and tokens.log_probs else [0.0] * len(response)
+        return AgentLoopOutput(
+            prompt_ids=tokens.prompt_ids if tokens else filler,
+            response_ids=response,
+            response_mask=mask,
+            response_logprobs=log_probs if model.gave_log_probs else None,
+            reward_score=result.reward,
+            num_turns=2 * result.steps + 1,
+            metrics=AgentLoopMetrics(num_preempted=model.preempted),
+            extra_fields={**model.extra, **_fields(result)},
         )
-        tokens.ids, tokens.mask, tokens.log_probs = merged.token_ids, mask, log_probs or []
 
 
-@register_adv_est("shop_grpo")
-def shop_grpo(
-    token_level_rewards: torch.Tensor,
-    response_mask: torch.Tensor,
-    index: Any,
-    epsilon: float = 1e-6,
-    norm_adv_by_std_in_grpo: bool = True,
-    config: Any = None,
-    **_: Any,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """GRPO's group advantage without the samples that have no verdict.
+class SampleLostError(RuntimeError):
+    """A trajectory that the infrastructure broke: verl counts its group as failed."""
 
-    Args:
-        token_level_rewards: Shape (samples, tokens).
-        response_mask: Shape (samples, tokens); all zeros marks a sample without a verdict.
-        index: The group of each sample.
-        epsilon: Added to the standard deviation.
-        norm_adv_by_std_in_grpo: Whether to divide by it.
-        config: verl's; `norm_adv_by_std_in_grpo` of it is used where it has one.
 
-    Returns:
-        Advantages and returns, both (samples, tokens): 0 for samples without a verdict and for groups with
-        fewer than two that have one.
-    """
-    scale = (
-        bool(config.get("norm_adv_by_std_in_grpo", norm_adv_by_std_in_grpo))
-        if config
-        else norm_adv_by_std_in_grpo
-    )
-    with torch.no_grad():
-        counts = response_mask.sum(dim=-1) > 0
-        scores = torch.where(counts, token_level_rewards.nan_to_num(nan=0.0).sum(dim=-1), 0.0)
-        groups: dict[Any, list[int]] = defaultdict(list)
-        for place, name in enumerate(index):
-            if counts[place]:
-                groups[name].append(place)
-        advantages = torch.zeros_like(scores)
-        for places in groups.values():
-            if len(places) > 1:
-                members = scores[places]
-                centred = members - members.mean()
-                advantages[places] = centred / (members.std() + epsilon) if scale else centred
-        spread = advantages.unsqueeze(-1) * response_mask
-    return spread, spread
+class _Model:
+    """verl's servers as the model of `play`, and what they say beside the tokens."""
+
+    def __init__(self, servers: Any, sampling_params: Mapping[str, Any]) -> None:
+        self._servers = servers
+        self._sampling = sampling_params
+        # Keeps a trajectory at one server, for its prefix; no trace depends on it.
+        self._request_id = uuid4().hex
+        self.gave_log_probs = False
+        self.preempted = -1
+        self.extra: dict[str, Any] = {}
+
+    async def __call__(self, ids: list[int], left: int) -> Sampled:
+        most = min(left, self._sampling.get("max_tokens", left))
+        output = await self._servers.generate(
+            request_id=self._request_id,
+            prompt_ids=ids,
+            sampling_params={**self._sampling, "max_tokens": most},
+        )
+        self._note(output)
+        if output.stop_reason in ("aborted", "abort"):
+            return Sampled((), finish_reason="abort")
+        self.gave_log_probs = bool(output.log_probs)
+        # verl says "completed" for a model that was cut off, too.
+        reason = "length" if len(output.token_ids) >= most else "stop"
+        return Sampled(output.token_ids, output.log_probs or None, reason)
+
+    def _note(self, output: Any) -> None:
+        """Versions of the weights: the first of the first turn, the last of the last one."""
+        newer = {
+            name: output.extra_fields[name] for name in ("max_global_steps",) if name in output.extra_fields
+        }
+        self.extra = {**output.extra_fields, **self.extra, **newer}
+        if output.num_preempted is not None:
+            self.preempted = max(self.preempted, 0) + output.num_preempted
 
 
 def _fields(result: RolloutResult) -> dict[str, Any]:
-    """The same keys for every sample: verl reads them off the first one."""
-    components = {name: result.components.get(name, nan) for name in COMPONENTS}
+    """The same keys for every sample, for verl reads them off the first one."""
     return {
-        "reward_extra_info": {**components, "shop_valid": float(result.valid)},
+        "reward_extra_info": {name: result.components.get(name) for name in COMPONENTS},
+        "shop_valid": result.valid,
         "shop_failure_kind": result.failure_kind,
         "shop_termination_reason": result.termination_reason,
+        "shop_protocol_errors": result.protocol_errors,
+        "shop_invalid_actions": result.invalid_actions,
         "turn_scores": [],
         "tool_rewards": [],
     }
