@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from shopsim_env.adapters.playing import Sampled
 
@@ -15,12 +15,12 @@ SHAPES = {"search": "query", "click": "value", "ask_shopper": "message"}
 
 
 class ByteTokenizer:
-    """Bytes of UTF-8, three special tokens and two merged pairs, so that a text has more than one encoding."""
+    """Bytes of UTF-8, three special tokens, two merged pairs: a text has more than one encoding."""
 
     eos_token_id = SPECIALS[END]
     all_special_ids = (SPECIALS[END],)
 
-    added_tokens_decoder = {number: SimpleNamespace(special=True) for number in SPECIALS.values()}
+    added_tokens_decoder: ClassVar = {number: SimpleNamespace(special=True) for number in SPECIALS.values()}
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
         assert not add_special_tokens
@@ -61,7 +61,7 @@ def call_text(action: str) -> str:
 
 
 class Scripted:
-    """A model for `play` that says these texts in turn, each with its end of turn. `seen` has what it read."""
+    """A model for `play` that says these texts in turn, each with its end. `seen` has what it read."""
 
     def __init__(self, tokenizer: Any, texts: Iterable[str], end: str = END) -> None:
         self._tokenizer = tokenizer

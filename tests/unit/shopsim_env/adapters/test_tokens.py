@@ -57,7 +57,9 @@ def test_several_messages_and_tools():
     chat = ChatTokens(ByteTokenizer())
     other = {**PAGE, "tool_call_id": "call-1-2", "content": "错误"}
     ids = chat.following(encoded(f"x{END}"), [PAGE, other])
-    assert ids == encoded(f"\n{START}tool\n{PAGE['content']}{END}\n{START}tool\n错误{END}\n{START}assistant\n")
+    assert ids == encoded(
+        f"\n{START}tool\n{PAGE['content']}{END}\n{START}tool\n错误{END}\n{START}assistant\n"
+    )
     tools = [{"type": "function", "function": {"name": "search"}}]
     assert TokenRecord(chat, MESSAGES, tools).prompt_ids[: len(encoded(f"{START}tools\n["))] == encoded(
         f"{START}tools\n["
@@ -76,7 +78,7 @@ def test_cutting_keeps_the_columns_equal():
 class Observing(ByteTokenizer):
     """As GLM: the token that ends an answer is the one that begins the page."""
 
-    def apply_chat_template(self, conversation, *, tokenize, add_generation_prompt, tools=None, **options):
+    def apply_chat_template(self, conversation, *, add_generation_prompt, **_):
         heads = {"user": START + "user\n", "assistant": START + "assistant\n", "tool": OBSERVATION + "\n"}
         heads["system"] = START + "system\n"
         text = "".join(heads[one["role"]] + one["content"] for one in conversation)
@@ -96,7 +98,7 @@ def test_a_token_that_begins_the_page_stands_once():
 class Thinking(ByteTokenizer):
     """As Qwen3: thinking of earlier answers is written only while no user has spoken since."""
 
-    def apply_chat_template(self, conversation, *, tokenize, add_generation_prompt, tools=None, **options):
+    def apply_chat_template(self, conversation, *, add_generation_prompt, **options):
         users = [place for place, one in enumerate(conversation) if one["role"] == "user"]
         text = ""
         for place, one in enumerate(conversation):
