@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from shopsim_env.adapters.rows import TaskRow
@@ -37,6 +37,8 @@ class Sampled:
 
 Model: TypeAlias = Callable[[list[int], int], Awaitable[Sampled]]
 """Called with all ids so far and the most tokens that still fit."""
+Reader: TypeAlias = Callable[[Sequence[int], list[dict[str, Any]]], Awaitable[Message]]
+"""Called with the ids of an answer and the tools that were offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Play:
     chat: ChatTokens
     most_tokens: int
     most_prompt_tokens: "int | None" = None
-    read: "Callable[[Sequence[int]], Awaitable[Message]] | None" = None
+    read: "Reader | None" = None
     most_context: "int | None" = None
 
     def left(self, tokens: TokenRecord) -> int:
@@ -113,7 +115,7 @@ async def _turn(settings: Play, model: Model, rollout: AsyncRollout, tokens: Tok
     if settings.read is None:
         answer = read_answer(settings.chat.text(sampled.ids))
     else:
-        answer = await settings.read(sampled.ids)
+        answer = await settings.read(sampled.ids, rollout.tools)
     replies = await rollout.act(answer, finish_reason=sampled.finish_reason)
     if not rollout.done:
         tokens.add_messages(replies)

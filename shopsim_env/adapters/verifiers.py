@@ -42,7 +42,7 @@ class SampleLostError(RuntimeError):
 
 
 class ShopState(vf.State):  # type: ignore[misc]
-    """What tool server and host share of a rollout. `result` has the members of `RolloutResult` at the end."""
+    """What tool server and host share of a rollout; `result` has the members of `RolloutResult`."""
 
     lease_id: str = ""
     result: "dict[str, Any] | None" = None

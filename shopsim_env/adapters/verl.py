@@ -23,6 +23,7 @@ try:
         register,
     )
     from verl.experimental.agent_loop.tool_parser import ToolParser
+    from verl.tools.schemas import OpenAIFunctionToolSchema
 except ImportError as error:
     raise UsageError(
         f"the agent loop needs verl; install 'shopsim[verl]'. ({error})", code="missing_extra"
@@ -102,9 +103,10 @@ class ShopAgentLoop(AgentLoopBase):  # type: ignore[misc]
             return self._output(played, model)
         return self._lost(played, model, new_trainer="session_id" in row)
 
-    async def _read(self, ids: Sequence[int]) -> Message:
+    async def _read(self, ids: Sequence[int], tools: list[dict[str, Any]]) -> Message:
         """An answer as verl's parser for the model's format reads it."""
-        content, calls = await self._parser.extract_tool_calls(list(ids))
+        schemas = [OpenAIFunctionToolSchema.model_validate(tool) for tool in tools]
+        content, calls = await self._parser.extract_tool_calls(list(ids), schemas)
         found = [
             {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls
@@ -133,11 +135,12 @@ class ShopAgentLoop(AgentLoopBase):  # type: ignore[misc]
         response = (tokens.response_ids if tokens else []) or filler
         mask = tokens.mask if tokens and tokens.mask and result.valid else [0] * len(response)
         log_probs = tokens.log_probs if tokens and tokens.log_probs else [0.0] * len(response)
+        wants_log_probs = model.gave_log_probs or self.rollout_config.calculate_log_probs
         return AgentLoopOutput(
             prompt_ids=tokens.prompt_ids if tokens else filler,
             response_ids=response,
             response_mask=mask,
-            response_logprobs=log_probs if model.gave_log_probs else None,
+            response_logprobs=log_probs if wants_log_probs else None,
             reward_score=result.reward,
             num_turns=2 * result.steps + 1,
             metrics=AgentLoopMetrics(num_preempted=model.preempted),
