@@ -102,6 +102,13 @@ def fault_messages(
     return [{"role": "tool", "tool_call_id": call_id, "content": content} for call_id in call_ids]
 
 
+def call_message(name: str, argument: object) -> Message:
+    """The assistant message that calls one tool, for callers that have its name and its one argument."""
+    text = argument if isinstance(argument, str) else str(argument)
+    function = {"name": name, "arguments": compact_json({_SHAPES[name][0]: well_formed(text)})}
+    return {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]}
+
+
 def tool_names(tools: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Names in a list of OpenAI function schemas."""
     return tuple(tool["function"]["name"] for tool in tools)
