@@ -196,7 +196,7 @@ class ShopTask(vf.Task[ShopData, ShopState, ShopTaskConfig]):  # type: ignore[mi
         if self.config.release is None:
             return None
         with load_release(self.config.release) as release:
-            if release.manifest.public_copy:
+            if release.manifest["public_copy"]:
                 return None
             env = ShopEnv(release, **{**self.data.environment, "interaction_mode": "single_turn"})
             return bool(solve_any(release, env, self.data.task_id).reached)

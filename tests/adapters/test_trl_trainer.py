@@ -151,10 +151,6 @@ def test_nine_of_ten_resets_fail(make, server, won):
 
 def test_a_failure_in_the_middle_leaves_the_sample_out(make, server, won):
     trainer, inputs = make([[*won[1], "好了"]] * 2 + [[won[1][0], "好了"]] * 8)
-    resets = []
-    pool = trainer._environment_pool[None]
-    for environment in pool:
-        resets.append(environment)
     original = trainer._generate_single_turn
 
     def say(prompt_ids, *more, **others):
