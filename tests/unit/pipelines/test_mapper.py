@@ -1,4 +1,4 @@
-"""The pipeline's mapper where there is no Ray; `tests/adapters/ray` has the rest."""
+"""The pipeline's mapper where there is no Ray; `tests/adapters/ray_cluster` has the rest."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What of the Ray adapter needs no cluster; `tests/adapters/ray` has the rest."""
+"""What of the Ray adapter needs no cluster; `tests/adapters/ray_cluster` has the rest."""
 
 import sys
 from pathlib import Path
