@@ -71,6 +71,8 @@ def make(server, won, tmp_path):
                 num_generations=10,
                 max_completion_length=ROOM,
                 report_to=[],
+                max_steps=1,
+                save_strategy="no",
             ),
             train_dataset=rows,
             processing_class=tokenizer,
@@ -174,11 +176,11 @@ def test_a_failure_in_the_middle_leaves_the_sample_out(make, server, won):
 
 def test_a_step_of_training_with_samples_left_out(make, server, won):
     held = [server.call("POST", "/v1/episodes", {"task_id": won[0]})[1]["lease_id"] for _ in range(8)]
-    trainer, inputs = make([[won[1][0], "好了"], ["不买"]] + [["好了"]] * 8, wait_s=0)
-    loss = trainer.compute_loss(trainer.model, trainer._generate_and_score_completions(inputs))
-    loss.backward()
-    grads = [p.grad for p in trainer.model.parameters() if p.grad is not None]
-    assert all(bool(torch.isfinite(grad).all()) for grad in grads)
+    trainer, _ = make([[*won[1], "好了"], ["不买"]] + [["好了"]] * 8, wait_s=0)
+    before = {name: value.clone() for name, value in trainer.model.named_parameters()}
+    trainer.train()
+    assert all(bool(torch.isfinite(value).all()) for value in trainer.model.parameters())
+    assert any(not torch.equal(value, before[name]) for name, value in trainer.model.named_parameters())
     for lease in held:
         server.call("DELETE", f"/v1/episodes/{lease}")
     assert free_slots(server) == 10
