@@ -47,6 +47,8 @@ ENVIRONMENTS = (
     ),
     Environment("mcp-1"),
     Environment("mcp-2", here=("test_mcp_clients.py",)),
+    Environment("trl", project=True, tests=("test_trl_trainer.py", "test_chat_templates.py")),
+    Environment("verl", project=True, tests=("test_verl_loop.py",)),
 )
 
 
