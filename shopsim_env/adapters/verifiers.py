@@ -35,6 +35,8 @@ __all__ = ["ShopTaskset"]
 
 ENDED: Final = "本轮购物已经结束，不能再操作。 / This episode has ended; nothing more can be done."
 _PAGE: Final = 1_000
+# Taken by `setup` in this process, for `validate`, which does not see the state.
+_LEASES: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
 class SampleLostError(RuntimeError):
@@ -163,7 +165,7 @@ class ShopTask(vf.Task[ShopData, ShopState, ShopTaskConfig]):  # type: ignore[mi
         """The task id."""
         return str(self.data.task_id)
 
-    async def setup(self, trace: vf.Trace) -> None:
+    async def setup(self, trace: vf.Trace, runtime: vf.Runtime) -> None:
         """Takes a lease.
 
         Raises:
@@ -173,7 +175,7 @@ class ShopTask(vf.Task[ShopData, ShopState, ShopTaskConfig]):  # type: ignore[mi
         episode = await self._client().episode(
             data.task_id, seed=data.seed, tools="static", wait_s=self.config.wait_s, **data.environment
         )
-        trace.state.lease_id = episode.lease_id
+        trace.state.lease_id = _LEASES[runtime] = episode.lease_id
         # For rollouts that never come to `finalize`: the lease goes with the trace.
         weakref.finalize(trace, _leave_later, asyncio.get_running_loop(), self._client(), episode.lease_id)
 
@@ -191,8 +193,10 @@ class ShopTask(vf.Task[ShopData, ShopState, ShopTaskConfig]):  # type: ignore[mi
             report_dropped(result, self.data.task_id)
             raise SampleLostError(f"the infrastructure failed ({result.failure_kind}); there is no reward")
 
-    async def validate(self) -> "bool | None":
+    async def validate(self, runtime: vf.Runtime) -> "bool | None":
         """Whether the oracle reaches full success; None where the private part is not at hand."""
+        if (lease_id := _LEASES.pop(runtime, None)) is not None:
+            await _leave(self._client(), lease_id)  # of `setup`; no `finalize` follows
         if self.config.release is None:
             return None
         with load_release(self.config.release) as release:
@@ -299,19 +303,20 @@ def _verdict(trace: vf.Trace) -> dict[str, Any]:
     return result
 
 
+async def _leave(client: AsyncClient, lease_id: str) -> None:
+    """Frees a lease, whoever plays it; one that is gone is fine."""
+    try:
+        await (await client.attach(lease_id)).leave()
+    except LeaseLostError:
+        return
+    except ShopSimError as error:
+        LOG.warning("an episode was not released and will expire: %s", error.code)
+
+
 def _leave_later(loop: asyncio.AbstractEventLoop, client: AsyncClient, lease_id: str) -> None:
     """Frees a lease that is still held when its trace goes away, from whichever thread notices."""
-
-    async def leave() -> None:
-        try:
-            await (await client.attach(lease_id)).leave()
-        except LeaseLostError:
-            return  # as it should be: the episode ended
-        except ShopSimError as error:
-            LOG.warning("an episode was not released and will expire: %s", error.code)
-
     if not loop.is_closed():
-        loop.call_soon_threadsafe(lambda: loop.create_task(leave()))
+        loop.call_soon_threadsafe(lambda: loop.create_task(_leave(client, lease_id)))
 
 
 if __name__ == "__main__":
