@@ -154,7 +154,10 @@ def test_a_won_episode(server, won):
         pages = [env.step(action).observation for action in actions[:-1]]
     last = endpoint.seen[-1]["messages"]
     assert [message["content"] for message in last if message["role"] == "tool"] == pages
-    assert json.dumps(last, ensure_ascii=False).count(json.dumps(first.observation, ensure_ascii=False)[1:-1]) == 1
+    assert (
+        json.dumps(last, ensure_ascii=False).count(json.dumps(first.observation, ensure_ascii=False)[1:-1])
+        == 1
+    )
     assert sorted(tool["function"]["name"] for tool in endpoint.seen[0]["tools"]) == ["click", "search"]
     assert free_slots(server) == 4
 
@@ -209,7 +212,9 @@ def test_a_lease_that_is_lost_leaves_no_reward(server, won):
         def lose():
             while not endpoint.seen:
                 pass
-            server.call("DELETE", "/v1/episodes", headers={"authorization": "Bearer admin-token-of-the-tests"})
+            server.call(
+                "DELETE", "/v1/episodes", headers={"authorization": "Bearer admin-token-of-the-tests"}
+            )
             gate.set()
 
         thread = threading.Thread(target=lose)
