@@ -49,6 +49,7 @@ ENVIRONMENTS = (
     Environment("mcp-2", here=("test_mcp_clients.py",)),
     Environment("trl", project=True, tests=("test_trl_trainer.py", "test_chat_templates.py")),
     Environment("verl", project=True, tests=("test_verl_loop.py",)),
+    Environment("verifiers", project=True, tests=("test_verifiers_taskset.py",)),
 )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -40,7 +41,7 @@ def won():
 
 
 class Model(ThreadingHTTPServer):
-    """An endpoint whose model plays a list of actions and then says goodbye; `gate` holds its first answers."""
+    """An endpoint whose model plays actions and then says goodbye; `gate` holds its first answers."""
 
     def __init__(self, actions, gate=None):
         super().__init__(("127.0.0.1", 0), Answering)
@@ -211,7 +212,7 @@ def test_a_lease_that_is_lost_leaves_no_reward(server, won):
 
         def lose():
             while not endpoint.seen:
-                pass
+                time.sleep(0.01)
             server.call(
                 "DELETE", "/v1/episodes", headers={"authorization": "Bearer admin-token-of-the-tests"}
             )
@@ -240,6 +241,7 @@ def test_validate_plays_the_witness_where_the_release_has_it(server, won):
         rows = []
         for task, mode in asked:
             rows.append(await _run_check(task, config, mode))
+            assert rows[-1]["error"] is None, rows[-1]
             assert (await task._client().health()).free_slots == 4, mode
         return rows
 
@@ -257,7 +259,9 @@ def test_a_lease_goes_with_its_trace(server, won):
 
     async def main():
         trace = vf.Trace(
-            task=vf.TraceTask(type="ShopTask", data=task.data), state=ShopState(), agent=vf.AgentInfo()
+            task=vf.TraceTask(type="ShopTask", data=task.data),
+            state=ShopState(),
+            agent=vf.AgentInfo(config=vf.AgentConfig()),
         )
         await task.setup(trace, Box())
         assert (await task._client().health()).free_slots == 3
