@@ -41,7 +41,7 @@ def won():
 
 
 class Model(ThreadingHTTPServer):
-    """An endpoint whose model plays a list of actions and then says goodbye; `gate` holds its first answers."""
+    """An endpoint whose model plays actions and then says goodbye; `gate` holds its first answers."""
 
     def __init__(self, actions, gate=None):
         super().__init__(("127.0.0.1", 0), Answering)
@@ -155,7 +155,10 @@ def test_a_won_episode(server, won):
         pages = [env.step(action).observation for action in actions[:-1]]
     last = endpoint.seen[-1]["messages"]
     assert [message["content"] for message in last if message["role"] == "tool"] == pages
-    assert json.dumps(last, ensure_ascii=False).count(json.dumps(first.observation, ensure_ascii=False)[1:-1]) == 1
+    assert (
+        json.dumps(last, ensure_ascii=False).count(json.dumps(first.observation, ensure_ascii=False)[1:-1])
+        == 1
+    )
     assert sorted(tool["function"]["name"] for tool in endpoint.seen[0]["tools"]) == ["click", "search"]
     assert free_slots(server) == 4
 
@@ -210,7 +213,9 @@ def test_a_lease_that_is_lost_leaves_no_reward(server, won):
         def lose():
             while not endpoint.seen:
                 time.sleep(0.01)
-            server.call("DELETE", "/v1/episodes", headers={"authorization": "Bearer admin-token-of-the-tests"})
+            server.call(
+                "DELETE", "/v1/episodes", headers={"authorization": "Bearer admin-token-of-the-tests"}
+            )
             gate.set()
 
         thread = threading.Thread(target=lose)
@@ -254,7 +259,9 @@ def test_a_lease_goes_with_its_trace(server, won):
 
     async def main():
         trace = vf.Trace(
-            task=vf.TraceTask(type="ShopTask", data=task.data), state=ShopState(), agent=vf.AgentInfo(config=vf.AgentConfig())
+            task=vf.TraceTask(type="ShopTask", data=task.data),
+            state=ShopState(),
+            agent=vf.AgentInfo(config=vf.AgentConfig()),
         )
         await task.setup(trace, Box())
         assert (await task._client().health()).free_slots == 3
