@@ -165,6 +165,47 @@ def test_the_lease_is_freed_when_the_model_fails_is_aborted_or_cancelled(server,
     playing(server, cancelled)
 
 
+def test_a_trajectory_that_is_cancelled_in_the_line_takes_no_slot(server, won):
+    row = TaskRow(won[0])
+
+    async def use(settings):
+        gate = Waiting()
+        holder = asyncio.create_task(play(settings, gate, TaskRow(won[0], None, {"max_actions": 1})))
+        await gate.asked.wait()
+        waiting = [asyncio.create_task(play(settings, Scripted(TOKENIZER, ()), row)) for _ in range(5)]
+        while (await settings.client.health()).waiting < 5:
+            await asyncio.sleep(0.01)
+        for one in waiting:
+            one.cancel()
+        left = await asyncio.gather(*waiting, return_exceptions=True)
+        assert all(isinstance(one, asyncio.CancelledError) for one in left)
+        gate.go.set()
+        assert (await holder).result.valid
+        while (await settings.client.health()).free_slots < 1:
+            await asyncio.sleep(0.01)
+
+    playing(server, lambda settings: asyncio.wait_for(use(settings), 30))
+
+
+def test_sixty_trajectories_of_which_every_second_is_left_run_in_one_slot(server, won):
+    task_id, texts = won
+
+    async def left(settings):
+        gate = Waiting()
+        task = asyncio.create_task(play(settings, gate, TaskRow(task_id)))
+        await gate.asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async def use(settings):
+        whole = [play(settings, Scripted(TOKENIZER, texts), TaskRow(task_id)) for _ in range(30)]
+        found = await asyncio.gather(*(left(settings) for _ in range(30)), *whole)
+        return [played.result.reward for played in found[30:]]
+
+    assert playing(server, use) == [1.0] * 30
+
+
 def test_what_cannot_be_played_is_an_error(server):
     with pytest.raises(TaskError):
         playing(server, lambda settings: play(settings, Scripted(TOKENIZER, ()), TaskRow(10**9)))
