@@ -73,7 +73,8 @@ def main() -> int:
     print(
         f"{count} episodes of {len(actions)} steps; per step: CPU ms, wall ms, CPU ms above the bare client"
     )
-    with ServerProcess(SAMPLE_RELEASE, "--slots", "4") as server:
+    # Nobody reads the log before the end, and a full pipe would stop the server.
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "4", "--log-level", "warning") as server:
         return asyncio.run(measured(f"http://127.0.0.1:{server.port}", task_id, actions, count))
 
 
