@@ -4,13 +4,20 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 `choosing.choice`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import comb
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shopsim_env.rlve.choosing.choice import Choice, choose
-from shopsim_env.rlve.choosing.preferences import draw_weights, features, utilities, weigh
+from shopsim_env.rlve.choosing.preferences import (
+    TOLD_DIMENSIONS,
+    concentration,
+    draw_weights,
+    features,
+    utilities,
+    weigh,
+)
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import (
@@ -30,13 +37,18 @@ from shopsim_env.rlve.scores.ranking import PASS_NDCG, Candidate, dcg, score_dis
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
-_WEIGHT_DRAWS: Final = 4
+_WEIGHT_DRAWS: Final = 24
 _CHOICE_DRAWS: Final = 2
+# Weights that an agent might take which did not hear those that are told: one thing alone, two, or all alike.
+_GUESSES: Final = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1))
 _REQUEST: Final = {
     "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；"
-    "符合要求的不到{k}款，就有几款推荐几款",
+    "符合要求的不到{k}款，就有几款推荐几款。排序按价格、评分、发货的加权总分：在有货且符合要求的商品里，"
+    "每一项最好的得1分，最差的得0分，中间的按比例，再乘以我说的比重",
     "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one "
-    "first; if fewer than {k} meet my requirements, all that do",
+    "first; if fewer than {k} meet my requirements, all that do. Rank them by a weighted sum of price, rating and "
+    "shipping: of the products in stock that meet my requirements the best one in each gets 1, the worst one 0, "
+    "those between in proportion, times the weight that I give it",
 }
 _PRIORITIES: Final = {
     "zh": "排序时价格低占{price}%、评分高占{rating}%、发货快占{shipping}%",
@@ -90,7 +102,7 @@ class Discovery(Task):
 
     def goal(self) -> dict[str, Any]:
         """Category, constraints, weights and the best list."""
-        best = _ranked(self._choice, self._weights)[: self._setting.axes.k_rec]
+        best = _best(utilities(self._choice.feasible, self._weights), self._setting.axes.k_rec)
         families, language = self._setting.families, self._setting.language
         return {
             "category": list(self._choice.pool.category.levels),
@@ -140,38 +152,61 @@ def make(setting: Setting) -> Task:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
     limits = limits_of(setting, setting.axes.m)
+    best: _Drawn | None = None
     for attempt in range(_CHOICE_DRAWS):
         draws = setting.draws.fork("goal", attempt)
         choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
-        weights = _telling_weights(choice, draws, setting.axes.k_rec)
-        if weights is not None:
+        drawn = _telling_weights(choice, draws, setting.axes.k_rec)
+        if best is None or drawn.guesses < best.guesses:
+            best = drawn
+        if not best.guesses:
             break
-    else:
-        weights = draw_weights(draws, [])
-    before = loosened(setting, choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
-    return Discovery(setting, choice, weights, before)
+    assert best is not None  # noqa: S101 - there is at least one attempt
+    draws = setting.draws.fork("revision")
+    before = loosened(setting, best.choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
+    return Discovery(setting, best.choice, best.weights, before)
 
 
-def _telling_weights(choice: Choice, draws: Draws, k: int) -> dict[str, int] | None:
-    """Weights by which neither the cheapest products, nor any one alone, make a list that passes."""
+class _Drawn(NamedTuple):
+    """A drawn goal; `guesses` counts the lists that pass though they do without the told weights."""
+
+    guesses: int
+    choice: Choice
+    weights: dict[str, int]
+
+
+def _telling_weights(choice: Choice, draws: Draws, k: int) -> _Drawn:
+    """Weights by which a list that passes is found by them alone, as far as a few draws give such.
+
+    Neither any product by itself, nor the best ones by the likeliest weights or by any of `_GUESSES`, make one.
+    """
     topics = [item.topic for item in choice.constraints]
-    cheapest = [
-        good.number for good in sorted(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
-    ]
     found = features(choice.feasible)
-    length = min(k, len(found))
+    guessed = [_best(weigh(found, weights), k) for weights in _guesses(topics)]
+    best: _Drawn | None = None
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
         worth = weigh(found, weights)
-        gains = sorted(worth.values(), reverse=True)[:length]
-        if max(dcg([worth[number] for number in cheapest[:length]]), gains[0]) < PASS_NDCG * dcg(gains):
-            return weights
-    return None
+        gains = sorted(worth.values(), reverse=True)[:k]
+        passing = PASS_NDCG * dcg(gains)
+        passed = sum(dcg([worth[number] for number in numbers]) >= passing for numbers in guessed)
+        drawn = _Drawn(passed + (gains[0] >= passing), choice, weights)
+        if best is None or drawn.guesses < best.guesses:
+            best = drawn
+        if not best.guesses:
+            break
+    assert best is not None  # noqa: S101 - there is at least one draw
+    return best
 
 
-def _ranked(choice: Choice, weights: Mapping[str, int]) -> list[int]:
-    worth = utilities(choice.feasible, weights)
-    return sorted(worth, key=lambda number: (-worth[number], number))
+def _guesses(topics: Sequence[str]) -> Iterator[dict[str, int]]:
+    """Weights that may be guessed: the mean of those that are drawn for such constraints, and `_GUESSES`."""
+    for shares in (concentration(topics)[: len(TOLD_DIMENSIONS)], *_GUESSES):
+        yield dict(zip(TOLD_DIMENSIONS, shares, strict=True))
+
+
+def _best(worth: Mapping[int, float], k: int) -> list[int]:
+    return sorted(worth, key=lambda number: (-worth[number], number))[:k]
 
 
 def _priorities(setting: Setting, weights: Mapping[str, int]) -> Need:

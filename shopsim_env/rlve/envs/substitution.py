@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from shopsim_env.rlve.choosing.choice import FEWEST_FEASIBLE, Choice, Limits, choose
+from shopsim_env.rlve.choosing.choice import Choice, InStock, Limits, choose
 from shopsim_env.rlve.choosing.likeness import points
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.customer.needs import Brief, Revision
@@ -117,7 +117,8 @@ class Substitution(Task):
 
     def forced_chance(self) -> Fraction:
         """Chance that one product drawn from the category is among the best substitutes."""
-        return Fraction(len(self._original.best(self._choice)), len(self._choice.pool))
+        others = len(self._choice.pool) - 1  # it was told that the original is out of stock
+        return Fraction(len(self._original.best(self._choice)), others)
 
     def goal(self) -> dict[str, Any]:
         """Original, category, constraints and the best substitutes."""
@@ -199,10 +200,11 @@ def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
     """A choice and the product that its feasible ones are to replace."""
     remains = setting.overlay.stock.remains
     choice = choose(setting.pools, draws, limits, remains)
-    near = [[good for good in goods if remains(good.number)][:_MOST_NEAR] for goods in choice.near()]
+    missing = choice.near()
+    near = [[good for good in goods if remains(good.number)][:_MOST_NEAR] for goods in missing]
     found: list[_Drawn] = []
-    for good in draws.shuffled(_replaceable(choice))[:_ORIGINAL_DRAWS]:
-        found.append(_judged(_without(choice, good), Original(choice.pool, good), near))
+    for good in draws.shuffled(_replaceable(missing, remains))[:_ORIGINAL_DRAWS]:
+        found.append(_judged(choice, Original(choice.pool, good), near))
         if not found[-1].faults:
             break
     return min(found, key=lambda one: one.faults)
@@ -225,23 +227,11 @@ def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) 
     return _Drawn(faults, choice.ordered(order), original)
 
 
-def _replaceable(choice: Choice) -> list[Good]:
-    """Products that may be the original: those that meet all constraints and are out of stock as it is.
+def _replaceable(missing: Sequence[Sequence[Good]], remains: InStock) -> list[Good]:
+    """Products that may be the original: they violate one constraint, so that to be no worse says nothing.
 
-    Only where there is none, one in stock is taken out: the goals of a journey's other parts may rely on it.
+    Those that are out of stock as it is, if there are any: the goals of a journey's other parts may rely on
+    the others.
     """
-    pool, bits = choice.pool, choice.pool.priced
-    for item in choice.constraints:
-        bits &= pool.meeting(item)
-    feasible = {good.number for good in choice.feasible}
-    gone = [good for good in pool.members(bits) if good.number not in feasible]
-    if gone:
-        return gone
-    if len(feasible) > FEWEST_FEASIBLE:
-        return list(choice.feasible)
-    return [good for good in pool.members(pool.priced) if good.number not in feasible]
-
-
-def _without(choice: Choice, original: Good) -> Choice:
-    left = tuple(good for good in choice.feasible if good.number != original.number)
-    return Choice(choice.pool, choice.constraints, left, choice.misses)
+    goods = [good for one in missing for good in one]
+    return [good for good in goods if not remains(good.number)] or goods
