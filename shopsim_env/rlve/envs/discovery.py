@@ -5,6 +5,7 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from typing import Any, Final, NamedTuple
@@ -30,17 +31,21 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
-from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
+from shopsim_env.rlve.envs.goods import changed, loosened, wish_limits
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
-from shopsim_env.rlve.scores.ranking import PASS_NDCG, Candidate, dcg, score_discovery
+from shopsim_env.rlve.scores.ranking import Candidate, is_ideal, score_discovery
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
 _WEIGHT_DRAWS: Final = 24
+_LEFT_OVER: Final = 2
 _CHOICE_DRAWS: Final = 2
-# Weights that an agent might take which did not hear those that are told: one thing alone, two, or all alike.
-_GUESSES: Final = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1))
+# Weights that an agent might take which did not hear those that are told: all in quarters, and even ones.
+_GUESSES: Final = (
+    (1, 1, 1),
+    *((price, rating, 4 - price - rating) for price in range(5) for rating in range(5 - price)),
+)
 _REQUEST: Final = {
     "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；"
     "符合要求的不到{k}款，就有几款推荐几款。排序按价格、评分、发货的加权总分：在有货且符合要求的商品里，"
@@ -151,7 +156,9 @@ def make(setting: Setting) -> Task:
     Raises:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
-    limits = limits_of(setting, setting.axes.m)
+    limits = wish_limits(setting)
+    # More than the list holds, or the wishes alone would say what is in it.
+    limits = replace(limits, fewest=min(limits.most, setting.axes.k_rec + _LEFT_OVER))
     best: _Drawn | None = None
     for attempt in range(_CHOICE_DRAWS):
         draws = setting.draws.fork("goal", attempt)
@@ -178,7 +185,7 @@ class _Drawn(NamedTuple):
 def _telling_weights(choice: Choice, draws: Draws, k: int) -> _Drawn:
     """Weights by which a list that passes is found by them alone, as far as a few draws give such.
 
-    Neither any product by itself, nor the best ones by the likeliest weights or by any of `_GUESSES`, make one.
+    Neither the mean of the weights that are drawn for such constraints, nor any of `_GUESSES`, gives one.
     """
     topics = [item.topic for item in choice.constraints]
     found = features(choice.feasible)
@@ -187,10 +194,9 @@ def _telling_weights(choice: Choice, draws: Draws, k: int) -> _Drawn:
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
         worth = weigh(found, weights)
-        gains = sorted(worth.values(), reverse=True)[:k]
-        passing = PASS_NDCG * dcg(gains)
-        passed = sum(dcg([worth[number] for number in numbers]) >= passing for numbers in guessed)
-        drawn = _Drawn(passed + (gains[0] >= passing), choice, weights)
+        ideal = sorted(worth.values(), reverse=True)[:k]
+        passed = sum(is_ideal([worth[number] for number in numbers], ideal) for numbers in guessed)
+        drawn = _Drawn(passed, choice, weights)
         if best is None or drawn.guesses < best.guesses:
             best = drawn
         if not best.guesses:

@@ -23,7 +23,7 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
-from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
+from shopsim_env.rlve.envs.goods import changed, loosened, wish_limits
 from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
@@ -34,6 +34,8 @@ _OTHER_TURNS: Final = 2
 _CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 3
 # Of the products that violate one constraint, so many are compared with the original.
 _MOST_NEAR: Final = 5
+# In hundredths of a star.
+_HARDLY_LESS_RATING: Final = 20
 _REQUEST: Final = {
     "zh": "商品{id}缺货了，请帮我找替代品，品类：{category}，最多推荐{k}款，都要有货，而且是最像它的。"
     "相似度这样算：类目相同2分，品牌相同1分，每有一种属性（颜色、材质等）与它有相同的取值1分，"
@@ -173,7 +175,7 @@ def make(setting: Setting) -> Task:
     Raises:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
-    limits = limits_of(setting, setting.axes.m)
+    limits = wish_limits(setting)
     best: _Drawn | None = None
     for attempt in range(_CHOICE_DRAWS):
         drawn = _drawn(setting, limits, setting.draws.fork("goal", attempt))
@@ -213,8 +215,9 @@ def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
 def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) -> _Drawn:
     """A goal with its faults; the constraints whose neglect misleads most are told first.
 
-    Faults: the cheapest feasible product is a best one; more than half of the feasible ones are; a constraint
-    whose neglect brings up no product that is likelier than the best.
+    Faults: the cheapest feasible product is a best one; more than half of the feasible ones are; a best one is
+    hardly worse than the original in anything; a constraint whose neglect brings up no product that is
+    likelier than the best.
     """
     best = set(original.best(choice))
     top = max(map(original.points, choice.feasible))
@@ -223,8 +226,18 @@ def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) 
     likest = [max(map(original.points, goods), default=0) for goods in others]
     harmless = sum(one <= top for one in likest)
     faults = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + harmless
+    faults += any(_hardly_worse(good, original.good) for good in choice.feasible if good.number in best)
     order = sorted(range(len(likest)), key=lambda place: -likest[place])
     return _Drawn(faults, choice.ordered(order), original)
+
+
+def _hardly_worse(good: Good, original: Good) -> bool:
+    """Whether a product would be taken by an agent that wants no worse one, instead of reading the wishes."""
+    return (
+        (good.price_low or 0) * 10 <= (original.price_low or 0) * 11
+        and good.rating >= original.rating - _HARDLY_LESS_RATING
+        and good.ship_days <= original.ship_days + 1
+    )
 
 
 def _replaceable(missing: Sequence[Sequence[Good]], remains: InStock) -> list[Good]:
