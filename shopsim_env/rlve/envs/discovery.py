@@ -32,6 +32,7 @@ from shopsim_env.rlve.envs.base import (
     questions_for,
 )
 from shopsim_env.rlve.envs.goods import changed, loosened, wish_limits
+from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.ranking import Candidate, is_ideal, score_discovery
@@ -40,20 +41,23 @@ from shopsim_env.rlve.scores.ranking import Candidate, is_ideal, score_discovery
 _OTHER_TURNS: Final = 2
 _WEIGHT_DRAWS: Final = 24
 _LEFT_OVER: Final = 2
+# In a larger category the best products by the weights alone hardly ever meet a wish that a few meet.
+_MOST_UNREAD: Final = 200
 _CHOICE_DRAWS: Final = 2
-# Weights that an agent might take which did not hear those that are told: all in quarters, and even ones.
+# Weights that an agent might take which did not hear those that are told: all in fifths, and even ones.
 _GUESSES: Final = (
     (1, 1, 1),
-    *((price, rating, 4 - price - rating) for price in range(5) for rating in range(5 - price)),
+    *((price, rating, 5 - price - rating) for price in range(6) for rating in range(6 - price)),
 )
 _REQUEST: Final = {
     "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；"
-    "符合要求的不到{k}款，就有几款推荐几款。排序按价格、评分、发货的加权总分：在有货且符合要求的商品里，"
+    "都要有货、有标价；"
+    "符合要求的不到{k}款，就有几款推荐几款。排序按价格、评分、发货的加权总分：在这些符合要求的商品里，"
     "每一项最好的得1分，最差的得0分，中间的按比例，再乘以我说的比重",
     "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one "
-    "first; if fewer than {k} meet my requirements, all that do. Rank them by a weighted sum of price, rating and "
-    "shipping: of the products in stock that meet my requirements the best one in each gets 1, the worst one 0, "
-    "those between in proportion, times the weight that I give it",
+    "first, all in stock and with a price; if fewer than {k} meet my requirements, all that do. Rank them by a "
+    "weighted sum of price, rating and shipping: of all products that meet my requirements the best one in each "
+    "gets 1, the worst one 0, those between in proportion, times the weight that I give it",
 }
 _PRIORITIES: Final = {
     "zh": "排序时价格低占{price}%、评分高占{rating}%、发货快占{shipping}%",
@@ -121,11 +125,12 @@ class Discovery(Task):
         return self._choice if self._before is None or heard.revised else self._before
 
     def _violating(self, number: int, choice: Choice) -> Candidate:
-        """A product outside the feasible ones: what it meets, and whether it is in stock."""
+        """A product outside the feasible ones: what it meets, and whether it can be bought for a price."""
         overlay = self._setting.overlay
         facts = overlay.shelf.item(number).facts
         met = sum(item.met(facts) for item in choice.constraints)
-        return Candidate(0.0, met, len(choice.constraints), overlay.stock.in_stock(number))
+        offered = facts.price_low is not None and overlay.stock.in_stock(number)
+        return Candidate(0.0, met, len(choice.constraints), offered)
 
     def _brief(self) -> Brief:
         setting, choice = self._setting, self._before or self._choice
@@ -163,7 +168,7 @@ def make(setting: Setting) -> Task:
     for attempt in range(_CHOICE_DRAWS):
         draws = setting.draws.fork("goal", attempt)
         choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
-        drawn = _telling_weights(choice, draws, setting.axes.k_rec)
+        drawn = _telling_weights(choice, draws, setting.axes.k_rec, _unread(setting, choice))
         if best is None or drawn.guesses < best.guesses:
             best = drawn
         if not best.guesses:
@@ -182,20 +187,33 @@ class _Drawn(NamedTuple):
     weights: dict[str, int]
 
 
-def _telling_weights(choice: Choice, draws: Draws, k: int) -> _Drawn:
+def _unread(setting: Setting, choice: Choice) -> Sequence[Good]:
+    """The category's products in stock, which an agent ranks that does not read a single wish."""
+    if len(choice.constraints) > 1 or len(choice.pool) > _MOST_UNREAD:
+        return ()
+    remains = setting.overlay.stock.remains
+    return [good for good in choice.pool.members(choice.pool.offered) if remains(good.number)]
+
+
+def _telling_weights(choice: Choice, draws: Draws, k: int, unread: Sequence[Good]) -> _Drawn:
     """Weights by which a list that passes is found by them alone, as far as a few draws give such.
 
-    Neither the mean of the weights that are drawn for such constraints, nor any of `_GUESSES`, gives one.
+    Neither the mean of the weights that are drawn for such constraints, nor any of `_GUESSES`, gives one;
+    nor do the right weights among `unread` products.
     """
     topics = [item.topic for item in choice.constraints]
     found = features(choice.feasible)
     guessed = [_best(weigh(found, weights), k) for weights in _guesses(topics)]
+    others = features(unread)
     best: _Drawn | None = None
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
         worth = weigh(found, weights)
         ideal = sorted(worth.values(), reverse=True)[:k]
         passed = sum(is_ideal([worth[number] for number in numbers], ideal) for numbers in guessed)
+        if others:
+            taken = _best(weigh(others, weights), k)
+            passed += is_ideal([worth.get(number, 0.0) for number in taken], ideal)
         drawn = _Drawn(passed, choice, weights)
         if best is None or drawn.guesses < best.guesses:
             best = drawn

@@ -31,7 +31,7 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 3
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 3, 5
 # Of the products that violate one constraint, so many are compared with the original.
 _MOST_NEAR: Final = 5
 # In hundredths of a star.
