@@ -35,11 +35,11 @@ from shopsim_env.rlve.envs.goods import changed, loosened, wish_limits
 from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
-from shopsim_env.rlve.scores.ranking import Candidate, is_ideal, score_discovery
+from shopsim_env.rlve.scores.ranking import PLACE_TOLERANCE, Candidate, is_ideal, score_discovery
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
-_WEIGHT_DRAWS: Final = 24
+_WEIGHT_DRAWS: Final = 16
 _LEFT_OVER: Final = 2
 # In a larger category the best products by the weights alone hardly ever meet a wish that a few meet.
 _MOST_UNREAD: Final = 200
@@ -202,21 +202,22 @@ def _telling_weights(choice: Choice, draws: Draws, k: int, unread: Sequence[Good
     nor do the right weights among `unread` products.
     """
     topics = [item.topic for item in choice.constraints]
-    found = features(choice.feasible)
-    guessed = [_best(weigh(found, weights), k) for weights in _guesses(topics)]
-    others = features(unread)
+    found, others = features(choice.feasible), features(unread)
+    guesses = {tuple(_best(weigh(found, weights), k)) for weights in _guesses(topics)}
     best: _Drawn | None = None
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
         worth = weigh(found, weights)
         ideal = sorted(worth.values(), reverse=True)[:k]
-        passed = sum(is_ideal([worth[number] for number in numbers], ideal) for numbers in guessed)
-        if others:
+        least = ideal[0] - PLACE_TOLERANCE
+        # Most lists fail at their first place, which is quickly seen.
+        lists = [numbers for numbers in guesses if worth[numbers[0]] >= least]
+        passed = sum(is_ideal([worth[number] for number in numbers], ideal) for numbers in lists)
+        if others and not passed:
             taken = _best(weigh(others, weights), k)
-            passed += is_ideal([worth.get(number, 0.0) for number in taken], ideal)
-        drawn = _Drawn(passed, choice, weights)
-        if best is None or drawn.guesses < best.guesses:
-            best = drawn
+            passed = int(is_ideal([worth.get(number, 0.0) for number in taken], ideal))
+        if best is None or passed < best.guesses:
+            best = _Drawn(passed, choice, weights)
         if not best.guesses:
             break
     assert best is not None  # noqa: S101 - there is at least one draw
@@ -230,7 +231,7 @@ def _guesses(topics: Sequence[str]) -> Iterator[dict[str, int]]:
 
 
 def _best(worth: Mapping[int, float], k: int) -> list[int]:
-    return sorted(worth, key=lambda number: (-worth[number], number))[:k]
+    return sorted(worth, key=worth.__getitem__, reverse=True)[:k]
 
 
 def _priorities(setting: Setting, weights: Mapping[str, int]) -> Need:

@@ -4,8 +4,11 @@ Belongs here: the goal of SUB and its grading. The score is `scores.ranking`, li
 the draw of constraints `choosing.choice`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
+from itertools import islice
+from operator import or_
 from typing import Any, Final, NamedTuple
 
 from shopsim_env.rlve.choosing.choice import Choice, InStock, Limits, choose
@@ -31,7 +34,7 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 3, 5
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 5
 # Of the products that violate one constraint, so many are compared with the original.
 _MOST_NEAR: Final = 5
 # In hundredths of a star.
@@ -202,10 +205,10 @@ def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
     """A choice and the product that its feasible ones are to replace."""
     remains = setting.overlay.stock.remains
     choice = choose(setting.pools, draws, limits, remains)
-    missing = choice.near()
-    near = [[good for good in goods if remains(good.number)][:_MOST_NEAR] for goods in missing]
+    pool, sets = choice.pool, choice.near_sets(choice.pool.priced)
+    near = [_some(pool, bits & pool.offered, remains) for bits in sets]
     found: list[_Drawn] = []
-    for good in draws.shuffled(_replaceable(missing, remains))[:_ORIGINAL_DRAWS]:
+    for good in _replaceable(pool, sets, remains, draws):
         found.append(_judged(choice, Original(choice.pool, good), near))
         if not found[-1].faults:
             break
@@ -240,11 +243,19 @@ def _hardly_worse(good: Good, original: Good) -> bool:
     )
 
 
-def _replaceable(missing: Sequence[Sequence[Good]], remains: InStock) -> list[Good]:
-    """Products that may be the original: they violate one constraint, so that to be no worse says nothing.
+def _some(pool: Pool, bits: int, test: Callable[[int], bool]) -> list[Good]:
+    """The first few products of a set that pass a test."""
+    return list(islice((good for good in pool.members(bits) if test(good.number)), _MOST_NEAR))
 
-    Those that are out of stock as it is, if there are any: the goals of a journey's other parts may rely on
-    the others.
+
+def _replaceable(pool: Pool, sets: Sequence[int], remains: InStock, draws: Draws) -> list[Good]:
+    """Products that may be the original: each violates one constraint, so that to be no worse says nothing.
+
+    They are out of stock as it is, if there are such: the goals of a journey's other parts may rely on the
+    others.
     """
-    goods = [good for one in missing for good in one]
-    return [good for good in goods if not remains(good.number)] or goods
+    bits = reduce(or_, sets)
+    goods = list(pool.members(bits & ~pool.in_stock))
+    if not goods:
+        goods = _some(pool, bits, lambda number: not remains(number)) or list(pool.members(bits))
+    return draws.sample(goods, min(_ORIGINAL_DRAWS, len(goods)))
