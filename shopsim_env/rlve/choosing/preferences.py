@@ -54,7 +54,9 @@ def features(goods: Sequence[Good]) -> dict[int, tuple[float, float, float]]:
     prices = [good.price_low for good in goods if good.price_low is not None]
     ratings = [-good.rating for good in goods]
     days = [good.ship_days for good in goods]
-    price, rating, shipping = ((min(found, default=0), max(found, default=0)) for found in (prices, ratings, days))
+    price, rating, shipping = (
+        (min(found, default=0), max(found, default=0)) for found in (prices, ratings, days)
+    )
     return {
         good.number: (
             lowness(good.price_low, *price),

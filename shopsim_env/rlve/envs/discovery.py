@@ -4,7 +4,7 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 `choosing.choice`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
@@ -39,7 +39,7 @@ from shopsim_env.rlve.scores.ranking import PLACE_TOLERANCE, Candidate, is_ideal
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
-_WEIGHT_DRAWS: Final = 16
+_WEIGHT_DRAWS: Final = 12
 _LEFT_OVER: Final = 2
 # In a larger category the best products by the weights alone hardly ever meet a wish that a few meet.
 _MOST_UNREAD: Final = 200
@@ -203,19 +203,25 @@ def _telling_weights(choice: Choice, draws: Draws, k: int, unread: Sequence[Good
     """
     topics = [item.topic for item in choice.constraints]
     found, others = features(choice.feasible), features(unread)
-    guesses = {tuple(_best(weigh(found, weights), k)) for weights in _guesses(topics)}
+    # Places instead of numbers: this is the inner loop of a reset.
+    rows = list(found.values())
+    guesses = {
+        tuple(_order(_sums(rows, shares))[:k])
+        for shares in (concentration(topics)[: len(TOLD_DIMENSIONS)], *_GUESSES)
+    }
     best: _Drawn | None = None
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
-        worth = weigh(found, weights)
-        ideal = sorted(worth.values(), reverse=True)[:k]
+        worth = _sums(rows, [weights[name] / 100 for name in TOLD_DIMENSIONS])
+        ideal = sorted(worth, reverse=True)[:k]
         least = ideal[0] - PLACE_TOLERANCE
         # Most lists fail at their first place, which is quickly seen.
-        lists = [numbers for numbers in guesses if worth[numbers[0]] >= least]
-        passed = sum(is_ideal([worth[number] for number in numbers], ideal) for numbers in lists)
+        lists = [places for places in guesses if worth[places[0]] >= least]
+        passed = sum(is_ideal([worth[place] for place in places], ideal) for places in lists)
         if others and not passed:
+            among = dict(zip(found, worth, strict=True))
             taken = _best(weigh(others, weights), k)
-            passed = int(is_ideal([worth.get(number, 0.0) for number in taken], ideal))
+            passed = int(is_ideal([among.get(number, 0.0) for number in taken], ideal))
         if best is None or passed < best.guesses:
             best = _Drawn(passed, choice, weights)
         if not best.guesses:
@@ -224,10 +230,14 @@ def _telling_weights(choice: Choice, draws: Draws, k: int, unread: Sequence[Good
     return best
 
 
-def _guesses(topics: Sequence[str]) -> Iterator[dict[str, int]]:
-    """Weights that may be guessed: the mean of those that are drawn for such constraints, and `_GUESSES`."""
-    for shares in (concentration(topics)[: len(TOLD_DIMENSIONS)], *_GUESSES):
-        yield dict(zip(TOLD_DIMENSIONS, shares, strict=True))
+def _sums(rows: Sequence[tuple[float, float, float]], shares: Sequence[float]) -> list[float]:
+    one, two, three = shares
+    return [one * price + two * rating + three * shipping for price, rating, shipping in rows]
+
+
+def _order(worth: Sequence[float]) -> list[int]:
+    """Places, those that are worth most first."""
+    return sorted(range(len(worth)), key=worth.__getitem__, reverse=True)
 
 
 def _best(worth: Mapping[int, float], k: int) -> list[int]:

@@ -34,7 +34,7 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 5
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 6
 # Of the products that violate one constraint, so many are compared with the original.
 _MOST_NEAR: Final = 5
 # In hundredths of a star.
@@ -229,7 +229,9 @@ def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) 
     likest = [max(map(original.points, goods), default=0) for goods in others]
     harmless = sum(one <= top for one in likest)
     faults = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + harmless
-    faults += any(_hardly_worse(good, original.good) for good in choice.feasible if good.number in best)
+    # By this one alone no wish is read at all, so it weighs as much as all that neglect one.
+    no_worse = any(_hardly_worse(good, original.good) for good in choice.feasible if good.number in best)
+    faults += len(near) * (no_worse + (harmless == len(near)))
     order = sorted(range(len(likest)), key=lambda place: -likest[place])
     return _Drawn(faults, choice.ordered(order), original)
 
@@ -256,6 +258,6 @@ def _replaceable(pool: Pool, sets: Sequence[int], remains: InStock, draws: Draws
     """
     bits = reduce(or_, sets)
     goods = list(pool.members(bits & ~pool.in_stock))
-    if not goods:
-        goods = _some(pool, bits, lambda number: not remains(number)) or list(pool.members(bits))
+    goods += _some(pool, bits & pool.in_stock, lambda number: not remains(number))
+    goods = goods or list(pool.members(bits))
     return draws.sample(goods, min(_ORIGINAL_DRAWS, len(goods)))
