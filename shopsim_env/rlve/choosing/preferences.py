@@ -47,9 +47,9 @@ def draw_weights(draws: Draws, topics: Iterable[str]) -> dict[str, int]:
 def features(goods: Sequence[Good]) -> dict[int, tuple[float, float, float]]:
     """Of products by number: what each of `TOLD_DIMENSIONS` gives, 0 to 1, in their order.
 
-    Each is 1 at the best of these products, 0 at the worst, linear between; all 1 where they are equal. Source:
-    the published feature of the price. Published, ratings count on the scale of 1 to 5 stars and shipping on
-    that of 14 days: among products that meet all constraints these hardly differ, and the price alone decides.
+    Each is 1 at the best of these products, 0 at the worst, linear between; all 1 where they are equal.
+    Source: the published feature of the price. Published, ratings count on the scale of 1 to 5 stars and
+    shipping on that of 14 days: among products that meet all constraints these hardly differ.
     """
     prices = [good.price_low for good in goods if good.price_low is not None]
     ratings = [-good.rating for good in goods]

@@ -7,6 +7,7 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 from math import comb
 from typing import Any, Final, NamedTuple
 
@@ -44,9 +45,10 @@ _LEFT_OVER: Final = 2
 # In a larger category the best products by the weights alone hardly ever meet a wish that a few meet.
 _MOST_UNREAD: Final = 200
 _CHOICE_DRAWS: Final = 2
-# Weights that an agent might take which did not hear those that are told: all in fifths, and even ones.
+# Weights that an agent might take which did not hear those that are told: fifths, halves, even ones.
 _GUESSES: Final = (
     (1, 1, 1),
+    *permutations((5, 3, 2)),
     *((price, rating, 5 - price - rating) for price in range(6) for rating in range(6 - price)),
 )
 _REQUEST: Final = {
@@ -55,9 +57,9 @@ _REQUEST: Final = {
     "符合要求的不到{k}款，就有几款推荐几款。排序按价格、评分、发货的加权总分：在这些符合要求的商品里，"
     "每一项最好的得1分，最差的得0分，中间的按比例，再乘以我说的比重",
     "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one "
-    "first, all in stock and with a price; if fewer than {k} meet my requirements, all that do. Rank them by a "
-    "weighted sum of price, rating and shipping: of all products that meet my requirements the best one in each "
-    "gets 1, the worst one 0, those between in proportion, times the weight that I give it",
+    "first, all in stock and with a price; if fewer than {k} meet my requirements, all that do. Rank them "
+    "by a weighted sum of price, rating and shipping: of all products that meet my requirements the best one "
+    "in each gets 1, the worst one 0, those between in proportion, times the weight that I give it",
 }
 _PRIORITIES: Final = {
     "zh": "排序时价格低占{price}%、评分高占{rating}%、发货快占{shipping}%",

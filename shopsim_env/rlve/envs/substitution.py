@@ -218,8 +218,8 @@ def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
 def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) -> _Drawn:
     """A goal with its faults; the constraints whose neglect misleads most are told first.
 
-    Faults: the cheapest feasible product is a best one; more than half of the feasible ones are; a best one is
-    hardly worse than the original in anything; a constraint whose neglect brings up no product that is
+    Faults: the cheapest feasible product is a best one; more than half of the feasible ones are; a best one
+    is hardly worse than the original in anything; a constraint whose neglect brings up no product that is
     likelier than the best.
     """
     best = set(original.best(choice))
@@ -228,10 +228,10 @@ def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) 
     others = [[good for good in goods if good != original.good] for goods in near]
     likest = [max(map(original.points, goods), default=0) for goods in others]
     harmless = sum(one <= top for one in likest)
-    faults = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + harmless
-    # By this one alone no wish is read at all, so it weighs as much as all that neglect one.
+    # These find a best one without any wish, or without the original: each weighs as much as all wishes.
     no_worse = any(_hardly_worse(good, original.good) for good in choice.feasible if good.number in best)
-    faults += len(near) * (no_worse + (harmless == len(near)))
+    whole = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + no_worse
+    faults = len(near) * (whole + (harmless == len(near))) + harmless
     order = sorted(range(len(likest)), key=lambda place: -likest[place])
     return _Drawn(faults, choice.ordered(order), original)
 
