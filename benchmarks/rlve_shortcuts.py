@@ -9,8 +9,10 @@ marked where so many successes would come by the forced chance + 2 points less t
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final
 
 from shopsim_env import load_release
@@ -19,10 +21,11 @@ from shopsim_env.rlve.choosing.likeness import points
 from shopsim_env.rlve.episode import EpisodeKey
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.oracles.base import Agent, answer, ask_rest, call_tools, results_of
+from shopsim_env.rlve.oracles.bundle import BundleOracle
 from shopsim_env.rlve.oracles.cards import ask_and_call, card_meets
-from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
+from shopsim_env.rlve.oracles.discovery import DiscoveryOracle, ranked
 from shopsim_env.rlve.oracles.policy import answer_json
-from shopsim_env.rlve.oracles.substitution import card_traits
+from shopsim_env.rlve.oracles.substitution import SubstitutionOracle, card_traits
 from shopsim_env.rlve.overlay.returns import WINDOWS, group_of
 from shopsim_env.rlve.panel.check import CHANCE_MARGIN, SIGNIFICANCE, tail
 from shopsim_env.rlve.panel.playing import play
@@ -66,6 +69,106 @@ class Unranked(DiscoveryOracle):
             return super().act(sight)
         cards = [card["product_id"] for card in found[0]["products"]]
         return answer(sight, recommended_product_ids=cards[: sight.request["k"]])
+
+
+class Guessed(DiscoveryOracle):
+    """PD: what meets the wishes, by weights that were not told."""
+
+    def __init__(self, price: int, rating: int, shipping: int) -> None:
+        super().__init__()
+        self._weights = {"price": price, "rating": rating, "shipping": shipping}
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """As the oracle, that heard other weights."""
+        return super().act(_told_weights(sight, self._weights))
+
+
+class Unwished(Agent):
+    """PD: the best by the told weights of the cheapest of the category; no wish is read."""
+
+    def __init__(self, cheapest: int | None = None) -> None:
+        self._cheapest = cheapest
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """Asks, searches, ranks."""
+        if "priorities" not in sight.needs and sight.turns_left > 2:
+            return ask_rest(sight)
+        found = results_of(sight.results, "catalog.search")
+        if not found:
+            return call_tools(sight, search(sight, sight.request["filters"], {"in_stock": True}))
+        cards = [card for card in found[0]["products"] if card["price"] is not None]
+        cards = sorted(cards, key=lambda card: card["price"])[: self._cheapest]
+        return answer(sight, recommended_product_ids=ranked(cards, sight)[: sight.request["k"]])
+
+
+def _told_weights(sight: Sight, weights: Mapping[str, int]) -> Sight:
+    return replace(sight, needs={**sight.needs, "priorities": {"weights": weights}})
+
+
+class Likest(Agent):
+    """SUB: the likest of the category, or of what meets all wishes but the first; ties go to the cheapest."""
+
+    def __init__(self, wishes: bool = False) -> None:
+        self._wishes = wishes
+        self._original: Card | None = None
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """Opens the original, searches, answers."""
+        for card in results_of(sight.results, "catalog.get_product"):
+            self._original = card
+        if self._original is None:
+            return call_tools(sight, ("catalog.get_product", {"product_id": sight.request["original"]}))
+        if self._wishes and sight.open_needs:
+            return ask_rest(sight)
+        found = results_of(sight.results, "catalog.search")
+        if not found:
+            told = [need["filters"] for need in sight.needs.values() if "filters" in need]
+            wanted = told[1:] if self._wishes else []
+            return call_tools(sight, search(sight, sight.request["filters"], *wanted, {"in_stock": True}))
+        traits, own = card_traits(self._original), self._original["product_id"]
+        cards = [card for card in found[0]["products"] if card["product_id"] != own]
+        likest = max(
+            cards,
+            key=lambda card: (points(traits, card_traits(card)), -(card["price"] or 0)),
+            default=None,
+        )
+        return answer(sight, recommended_product_ids=[likest["product_id"]] if likest else [])
+
+
+class FirstFitting(SubstitutionOracle):
+    """SUB: the cheapest that meets all wishes; the original is not looked at."""
+
+    def _likest(self, sight: Sight) -> list[str]:
+        cards = results_of(sight.results, "catalog.search")[0]["products"]
+        return [card["product_id"] for card in cards[:1]]
+
+
+class Cheap(Agent):
+    """BUNDLE: of each category one of the cheapest, by its place in the order of prices; no wish is read."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+        self._found: list[list[Card]] = []
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """Searches every category, answers."""
+        for found in results_of(sight.results, "catalog.search"):
+            self._found.append([card for card in found["products"] if card["price"] is not None])
+        slots = sight.request["slots"][len(self._found) :][: sight.tool_budget]
+        if slots:
+            return call_tools(sight, *(search(sight, slot, {"in_stock": True}) for slot in slots))
+        ordered = [sorted(cards, key=lambda card: card["price"]) for cards in self._found]
+        taken = [cards[min(self._place, len(cards) - 1)]["product_id"] for cards in ordered if cards]
+        return answer(sight, recommended_product_ids=taken)
+
+
+class OneUnread(BundleOracle):
+    """BUNDLE: the oracle, that leaves out one wish of the first category; the budget is not asked for."""
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """As the oracle, without the need `s0c0`."""
+        needs = {name: data for name, data in sight.needs.items() if name != "s0c0"}
+        return super().act(replace(sight, needs=needs))
 
 
 class NoWorse(Agent):
@@ -307,7 +410,17 @@ class Topics(Agent):
 SHORTCUTS: Final[Sequence[tuple[str, str, Callable[[], Agent]]]] = (
     ("PD", "first hits", FirstHits),
     ("PD", "wishes, not ranked", Unranked),
+    ("PD", "wishes, even weights", partial(Guessed, 1, 1, 1)),
+    ("PD", "wishes, weights of 5:3:2", partial(Guessed, 5, 3, 2)),
+    ("PD", "weights, no wish", Unwished),
+    ("PD", "weights, the cheapest 20", partial(Unwished, 20)),
     ("SUB", "no worse than the original", NoWorse),
+    ("SUB", "likest, no wish", Likest),
+    ("SUB", "likest, first wish unread", partial(Likest, wishes=True)),
+    ("SUB", "wishes, original unread", FirstFitting),
+    ("BUNDLE", "cheapest but one, no wish", partial(Cheap, 1)),
+    ("BUNDLE", "cheapest but two, no wish", partial(Cheap, 2)),
+    ("BUNDLE", "first wish unread", OneUnread),
     ("CART", "trial and correction", Trial),
     ("RETURN", "oldest line", OldestLine),
     ("POLICY", "topics without values", Topics),
