@@ -9,10 +9,10 @@ from rlve_world import ENVIRONMENTS, sample_market
 
 from shopsim_env.cli import main
 from shopsim_env.errors import UsageError
-from shopsim_env.rlve.episode import EpisodeKey
+from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
-from shopsim_env.rlve.panel.check import Row, check, row, tail
-from shopsim_env.rlve.panel.playing import Played
+from shopsim_env.rlve.panel.check import Row, agent, check, row, tail
+from shopsim_env.rlve.panel.playing import Played, finish
 from shopsim_env.rlve.selfcheck_command import levels
 
 
@@ -41,6 +41,44 @@ def test_oracles_solve_the_hardest_episodes(market: Market, env_id: str) -> None
     assert [found.successes for found in rows] == [2, 2, 2]
 
 
+@pytest.mark.parametrize("env_id", ["PD", "SUB", "BUNDLE"])
+def test_blind_guesses_are_whole_answers(market: Market, env_id: str) -> None:
+    """Lists of the right length, from the right categories: without that a cheater proves nothing."""
+    episode = Episode(market, EpisodeKey(env_id, 4, 3))
+    finish(episode, agent(env_id, "blind guess", 3))
+    listed = episode.answer.recommended_product_ids
+    goal = episode.goal()
+    wanted = {"PD": 4, "SUB": 1, "BUNDLE": 5}[env_id]  # k_rec = 3 + 4 // 3; slots = 3 + 4 // 2
+    assert len(set(listed)) == len(listed) == wanted
+    assert episode.reward.unseen == 0
+    if env_id == "BUNDLE":
+        assert len(goal["slots"]) == wanted
+        assert episode.score.parts["f1"] < 1
+
+
+def test_the_buyer_buys_and_the_chance_stays(market: Market) -> None:
+    """Checkout needs ids that only the cart shows; an order of the episode is no order to guess among."""
+    episode = Episode(market, EpisodeKey("CART", 0, 1))
+    finish(episode, agent("CART", "checkout then answer", 1))
+    assert len(episode.overlay.checkout) == 1
+
+    bought = Episode(market, EpisodeKey("STATUS", 2, 1))
+    before = bought.task.forced_chance()
+    # Five orders: H_orders is 2 at d = 2, and three more to confuse.
+    assert before == Fraction(1, 5)
+    search = {"name": "catalog.search", "args": {"query": "", "filters": {"in_stock": True, "price_min": 1}}}
+    found = bought.step({"assistant_message": "x", "tool_calls": [search]}).observation["tool_results"]
+    calls = [
+        {"name": "cart.add", "args": {"product_id": found[0]["result"]["products"][0]["product_id"]}},
+        {"name": "cart.view"},
+    ]
+    view = bought.step({"assistant_message": "x", "tool_calls": calls}).observation["tool_results"][1]
+    ids = {name: view["result"][name] for name in ("shipping_address_id", "payment_method_id")}
+    bought.step({"assistant_message": "x", "tool_calls": [{"name": "order.checkout", "args": ids}]})
+    assert len(bought.overlay.book.orders) == 6
+    assert bought.task.forced_chance() == before
+
+
 def one(success: bool, total: float = 0.8, best: float = 0.8, chance: Fraction = Fraction(1, 10)) -> Played:
     return Played(EpisodeKey("PD", 3, 7), success, total, 2, "agent_done", best, chance)
 
@@ -54,6 +92,8 @@ def test_verdicts() -> None:
     assert "chance" in row("PD", 3, "random id", "cheater", [one(True)] * 9 + [one(False)] * 11).problem
     assert row("PD", 3, "random id", "cheater", [one(True)] * 8 + [one(False)] * 12).problem == ""
     assert row("PD", 0, "first hit", "cheater", [one(True)] * 20).problem == ""
+    # Taking what comes first is the task where one searches for goods, and nowhere else.
+    assert "chance" in row("STATUS", 0, "first hit", "cheater", [one(True)] * 20).problem
     assert row("PD", 3, "hasty", "honest", [one(True)] * 20).problem == ""
 
 

@@ -31,6 +31,7 @@ CHANCE_MARGIN: Final = 0.02
 SIGNIFICANCE: Final = 0.001
 # Searching once and taking what comes first is the task itself where nothing else is asked for.
 HONEST_AT_ZERO: Final = frozenset({"first hit", "repeat best id"})
+SEARCHING: Final = frozenset({"PD", "SUB"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Row:
                 )
             if self.total < self.best - BEST_MARGIN:
                 return f"oracle's mean total {self.total:.3f} is below the best possible {self.best:.3f}"
-        at_home = self.difficulty == 0 and self.agent in HONEST_AT_ZERO
+        at_home = self.difficulty == 0 and self.agent in HONEST_AT_ZERO and self.env_id in SEARCHING
         allowed = self.chance + CHANCE_MARGIN
         if self.kind == "cheater" and not at_home and self._beats(allowed):
             counts = f"{self.successes} of {self.episodes}"
