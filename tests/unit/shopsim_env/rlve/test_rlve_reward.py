@@ -16,6 +16,7 @@ from shopsim_env.rlve.reward import (
     efficiency,
     hallucination,
     reward_episode,
+    unseen_ids,
     reward_hard_failure,
 )
 from shopsim_env.rlve.scores.common import TaskScore
@@ -61,7 +62,7 @@ def test_turns_are_counts(numbers: tuple[int, ...]) -> None:
     ],
 )
 def test_hallucination_by_hand(used: list[str], seen: set[str], expected: Fraction) -> None:
-    assert hallucination(used, seen) == expected
+    assert hallucination(len(used), unseen_ids(used, seen)) == expected
 
 
 def test_ids_in_carts_and_exchanges_need_a_source_too() -> None:
