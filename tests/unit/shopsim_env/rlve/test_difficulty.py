@@ -141,7 +141,8 @@ def test_a_value_outside_its_range_is_refused(name, value):
 def test_an_override_above_what_goals_can_have_is_refused(name, most):
     """It would be lowered in effect, and the ablation pass as one of another value."""
     assert getattr(axes(3, {name: most}), name) == most
-    with pytest.raises(
+    match = rf"axis {name}: expected at most {most}.*found {most + 1}"
+    with pytest.raises(UsageError, match=match) as caught:
         UsageError, match=rf"axis {name}: expected at most {most}.*found {most + 1}"
     ) as caught:
         axes(3, {name: most + 1})

@@ -16,8 +16,8 @@ from shopsim_env.rlve.reward import (
     efficiency,
     hallucination,
     reward_episode,
-    unseen_ids,
     reward_hard_failure,
+    unseen_ids,
 )
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.goods import CartLine, score_cart
