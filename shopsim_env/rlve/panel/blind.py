@@ -8,14 +8,12 @@ graded: only whole answers show that a goal cannot be guessed.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from shopsim_env.rlve.choosing.constraint import merge_filters
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.cart_items import LEAST_UNITS, MOST_UNITS
-from shopsim_env.rlve.oracles.base import Agent, answer, call_tools
+from shopsim_env.rlve.oracles.base import Agent, Request, answer, call_tools, search
 from shopsim_env.rlve.overlay.returns import FEES, REASONS
 from shopsim_env.rlve.sight import Sight
 
-Request = tuple[str, Mapping[str, Any]]
 _IN_STOCK: Final = {"in_stock": True}
 
 
@@ -50,16 +48,16 @@ class BlindGuess(Agent):
 
     def _looks(self, sight: Sight) -> list[Request]:
         if sight.env_id in ("PD", "SUB"):
-            return [_search(sight, sight.request["filters"])]
+            return [search(sight, sight.request["filters"], _IN_STOCK)]
         if sight.env_id == "BUNDLE":
-            return [_search(sight, slot) for slot in sight.request["slots"]]
+            return [search(sight, slot, _IN_STOCK) for slot in sight.request["slots"]]
         if sight.env_id == "CART":
             return [("user.get_visit_history", {})]
         if sight.env_id == "POLICY":
             return [("policy.search", {"query": sight.request["question"], "top_k": 20})]
         orders: list[Request] = [("order.list", {"days": 365})]
         replaced = sight.env_id == "RETURN" and sight.request["replacement"]
-        return [*orders, _search(sight, sight.request["filters"])] if replaced else orders
+        return [*orders, search(sight, sight.request["filters"], _IN_STOCK)] if replaced else orders
 
     def _actions(self, sight: Sight) -> list[Request]:
         if sight.env_id == "CART":
@@ -125,8 +123,3 @@ class BlindGuess(Agent):
             return {}
         rule = self._draws.pick(deciding)
         return {"policy_answer": rule["outcome"], "policy_rule_id": rule["id"]}
-
-
-def _search(sight: Sight, filters: Mapping[str, Any]) -> Request:
-    wanted = merge_filters([filters, _IN_STOCK])
-    return "catalog.search", {"query": "", "filters": wanted, "top_k": sight.top_k}
