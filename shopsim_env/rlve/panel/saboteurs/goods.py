@@ -17,7 +17,7 @@ IN_STOCK: Final = {"in_stock": True}
 
 
 class OneViolator(Saboteur):
-    """PD: the last of the list does not meet the wishes."""
+    """PD: the last of the list does not meet the wishes; it makes the list full where it can."""
 
     def __init__(self) -> None:
         super().__init__(DiscoveryOracle())
@@ -26,11 +26,11 @@ class OneViolator(Saboteur):
         return [search(sight, sight.request["filters"], IN_STOCK)]
 
     def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
-        listed = turn["answer"]["recommended_product_ids"]
+        listed = turn["answer"]["recommended_product_ids"][: sight.request["k"] - 1]
         strange = self._strange(wishes(sight))
         if not strange:
             return None
-        return with_answer(turn, recommended_product_ids=[*listed[:-1], strange[0]["product_id"]])
+        return with_answer(turn, recommended_product_ids=[*listed, strange[0]["product_id"]])
 
 
 class WorstFirst(Saboteur):

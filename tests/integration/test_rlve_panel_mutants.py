@@ -1,0 +1,237 @@
+"""Graders, chances and customers that are broken on purpose: the panel notices each of them.
+
+Belongs here: the breaks, and who must notice. That nobody complains without a break is seen on the same
+episodes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from rlve_world import ENVIRONMENTS, sample_market
+
+from shopsim_env.rlve.customer.customer import Customer
+from shopsim_env.rlve.customer.needs import Utterance
+from shopsim_env.rlve.envs import bundle, cart, discovery, journey, policy, returns, status, substitution
+from shopsim_env.rlve.market import Market
+from shopsim_env.rlve.panel.check import check
+from shopsim_env.rlve.panel.verdicts import problems
+from shopsim_env.rlve.scores import ranking
+from shopsim_env.rlve.scores.common import TaskScore
+
+Score = Callable[..., TaskScore]
+
+
+@pytest.fixture(scope="module")
+def market() -> Iterator[Market]:
+    with sample_market() as found:
+        yield found
+
+
+def flagged(found: TaskScore, success: bool) -> TaskScore:
+    return replace(found, success=success)
+
+
+def any_replacement(right: Score) -> Score:
+    def score(outcome: Any, goal: Any) -> TaskScore:
+        accepted = outcome.replacement and flagged(outcome.replacement, True)
+        return right(replace(outcome, replacement=accepted), goal)
+
+    return score
+
+
+def any_line(right: Score) -> Score:
+    def score(outcome: Any, goal: Any) -> TaskScore:
+        return right(outcome, replace(goal, line=outcome.named))
+
+    return score
+
+
+def any_terms(right: Score) -> Score:
+    return lambda outcome, goal: right(replace(outcome, as_asked=True), goal)
+
+
+def any_refusal(right: Score) -> Score:
+    def score(outcome: Any, goal: Any) -> TaskScore:
+        return right(outcome if goal.reason is None else replace(outcome, reason=goal.reason), goal)
+
+    return score
+
+
+def any_variant(right: Score) -> Score:
+    def score(lines: Any, required: Mapping[tuple[str, str | None], int]) -> TaskScore:
+        return right(lines, {(product, None): units for (product, _), units in required.items()})
+
+    return score
+
+
+def any_product(right: Score) -> Score:
+    def score(lines: Any, required: Mapping[tuple[str, str | None], int]) -> TaskScore:
+        held = sum(line.quantity for line in lines)
+        return flagged(right(lines, required), held == sum(required.values()))
+
+    return score
+
+
+def any_units(right: Score) -> Score:
+    def score(lines: Any, required: Mapping[tuple[str, str | None], int]) -> TaskScore:
+        return right([replace(line, quantity=1) for line in lines], dict.fromkeys(required, 1))
+
+    return score
+
+
+def any_value(right: Score) -> Score:
+    def score(answer: Any, truth: Any, *, cited: Any, rule: Any) -> TaskScore:
+        return flagged(right(answer, truth, cited=cited, rule=rule), cited == rule)
+
+    return score
+
+
+def any_rule(right: Score) -> Score:
+    return lambda answer, truth, **sources: right(answer, truth, **{**sources, "cited": sources["rule"]})
+
+
+def any_tier(right: Score) -> Score:
+    def score(listed: Any, candidates: Any, **rest: Any) -> TaskScore:
+        return right(listed, {name: replace(one, tier=1) for name, one in candidates.items()}, **rest)
+
+    return score
+
+
+def any_substitute(right: Score) -> Score:
+    def score(listed: Any, candidates: Any, **rest: Any) -> TaskScore:
+        met = {name: replace(one, met=one.stated) for name, one in candidates.items()}
+        return right(listed, met, **rest)
+
+    return score
+
+
+def padded_list(right: Score) -> Score:
+    def score(listed: Any, candidates: Any, **rest: Any) -> TaskScore:
+        found = right(listed, candidates, **rest)
+        return flagged(found, found.parts["ndcg"] >= ranking.PASS_NDCG)
+
+    return score
+
+
+def any_list(right: Score) -> Score:
+    return lambda listed, candidates, **rest: flagged(right(listed, candidates, **rest), len(set(listed)) > 1)
+
+
+def any_order(right: Score) -> Score:
+    def score(listed: Any, candidates: Any, **rest: Any) -> TaskScore:
+        feasible = [name in candidates and candidates[name].feasible for name in listed]
+        return flagged(right(listed, candidates, **rest), bool(listed) and all(feasible))
+
+    return score
+
+
+def any_cost(right: Score) -> Score:
+    return lambda picks, categories, _: right(picks, categories, None)
+
+
+def any_pick(right: Score) -> Score:
+    def score(picks: Any, categories: Any, budget: int) -> TaskScore:
+        return right([replace(pick, fits=True) for pick in picks], categories, budget)
+
+    return score
+
+
+def any_status(right: Score) -> Score:
+    return lambda named, _, *, order, status: right(named, status, order=order, status=status)
+
+
+def any_listed_order(right: Score) -> Score:
+    return lambda _, given, *, order, status: right(order, given, order=order, status=status)
+
+
+def any_part(right: Score) -> Score:
+    def score(parts: Any, planned: int) -> TaskScore:
+        return flagged(right(parts, planned), any(part.success for part in parts))
+
+    return score
+
+
+@dataclass(frozen=True)
+class Break:
+    """A grader of a module in the place of the right one, and the agent that must notice."""
+
+    env_id: str
+    module: Any
+    grader: str
+    wrong: Callable[[Score], Score]
+    noticed_by: str
+    level: int = 5
+    seeds: int = 4
+
+
+BREAKS = (
+    Break("RETURN", returns, "score_return", any_replacement, "other replacement", seeds=10),
+    Break("RETURN", returns, "score_return", any_line, "other line", seeds=10),
+    Break("RETURN", returns, "score_return", any_terms, "other reason", seeds=10),
+    Break("RETURN", returns, "score_return", any_refusal, "other refusal", seeds=20),
+    Break("CART", cart, "score_cart", any_variant, "other variant"),
+    Break("CART", cart, "score_cart", any_product, "other product", level=0),
+    Break("CART", cart, "score_cart", any_units, "other units"),
+    Break("POLICY", policy, "score_policy", any_value, "other value"),
+    Break("POLICY", policy, "score_policy", any_rule, "other rule"),
+    Break("SUB", substitution, "score_substitution", any_tier, "less like"),
+    Break("SUB", substitution, "score_substitution", any_substitute, "violating substitute"),
+    Break("PD", discovery, "score_discovery", padded_list, "one violator", level=12, seeds=10),
+    Break("PD", discovery, "score_discovery", any_list, "one violator"),
+    Break("PD", discovery, "score_discovery", any_order, "worst first"),
+    Break("BUNDLE", bundle, "score_bundle", any_cost, "above the budget"),
+    Break("BUNDLE", bundle, "score_bundle", any_pick, "violator in a bundle"),
+    Break("STATUS", status, "score_status", any_status, "other status"),
+    Break("STATUS", status, "score_status", any_listed_order, "other order"),
+    Break("JOURNEY", journey, "score_journey", any_part, "one part less"),
+)
+
+
+TASKS = {
+    "PD": discovery.Discovery,
+    "SUB": substitution.Substitution,
+    "CART": cart.CartBuilding,
+    "RETURN": returns.GoodsReturn,
+    "STATUS": status.OrderStatus,
+    "POLICY": policy.PolicyQuestion,
+    "BUNDLE": bundle.Bundle,
+    "JOURNEY": journey.Journey,
+}
+
+
+def judged(market: Market, env_id: str, level: int, seeds: int, name: str) -> list[str]:
+    return problems(check(market, [env_id], [level], range(seeds), names=[name]))
+
+
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda one: f"{one.env_id}-{one.wrong.__name__}")
+def test_a_broken_grader_is_noticed(market: Market, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = (market, broken.env_id, broken.level, broken.seeds, broken.noticed_by)
+    assert judged(*played) == []
+    wrong = broken.wrong(getattr(broken.module, broken.grader))
+    monkeypatch.setattr(broken.module, broken.grader, wrong)
+    (found,) = judged(*played)
+    assert f"{broken.noticed_by} succeeds in" in found
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+@pytest.mark.parametrize("level", [0, 12])
+def test_a_chance_that_hides_cheaters_is_noticed(
+    market: Market, env_id: str, level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert judged(market, env_id, level, 3, "no-op") == []
+    monkeypatch.setattr(TASKS[env_id], "forced_chance", lambda _: Fraction(1))
+    (found,) = judged(market, env_id, level, 3, "no-op")
+    assert "forced chance 1.0000 is above" in found
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_a_customer_who_says_nothing_is_noticed(
+    market: Market, env_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was told stays a value for scripted agents: their success alone would not show it."""
+    assert judged(market, env_id, 3, 2, "oracle") == []
+    monkeypatch.setattr(Customer, "_say", lambda *given: Utterance("……", given[2], given[3]))
+    assert any("not in the customer's words" in found for found in judged(market, env_id, 3, 2, "oracle"))
