@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,9 +12,14 @@ from shopsim_env.cli import main
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
-from shopsim_env.rlve.panel.check import Row, agent, check, row, tail
+from shopsim_env.rlve.panel.check import Row, check, row, tail
+from shopsim_env.rlve.panel.members import MEMBERS, agent, members_of
 from shopsim_env.rlve.panel.playing import Played, finish
+from shopsim_env.rlve.panel.verdicts import cap, chance_of_rise, problems
 from shopsim_env.rlve.selfcheck_command import levels
+
+# Of each agent and level of the slice; enough for 5 successes of it above a chance of a tenth to be seen.
+SEEDS = 10
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +30,24 @@ def market() -> Iterator[Market]:
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_a_slice_of_the_panel_holds(market: Market, env_id: str) -> None:
-    problems = [found.problem for found in check(market, [env_id], [0, 5, 12], range(12)) if found.problem]
-    assert problems == []
+    rows = list(check(market, [env_id], [0, 5, 12], range(SEEDS)))
+    assert problems(rows) == []
+    assert [(found.difficulty, found.agent) for found in rows] == [
+        (level, name) for level in (0, 5, 12) for name in members_of(env_id)
+    ]
+
+
+def test_who_plays_where() -> None:
+    """Cheaters and honest agents everywhere, shortcuts and saboteurs where they belong."""
+    everywhere = {name for name, member in MEMBERS.items() if set(member.makers) == set(ENVIRONMENTS)}
+    assert everywhere == {
+        name for name, member in MEMBERS.items() if member.kind in ("oracle", "cheater", "honest")
+    }
+    for env_id in ENVIRONMENTS:
+        assert "saboteur" in {MEMBERS[name].kind for name in members_of(env_id)}
+    assert {env for member in MEMBERS.values() if member.kind == "shortcut" for env in member.makers} == {
+        *("PD", "SUB", "CART", "RETURN", "POLICY", "JOURNEY")
+    }
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -95,6 +117,43 @@ def test_verdicts() -> None:
     # Taking what comes first is the task where one searches for goods, and nowhere else.
     assert "chance" in row("STATUS", 0, "first hit", "cheater", [one(True)] * 20).problem
     assert row("PD", 3, "hasty", "honest", [one(True)] * 20).problem == ""
+    # Shortcuts are cheaters; a saboteur never succeeds.
+    assert "chance" in row("PD", 3, "oldest line", "shortcut", [one(True)] * 9 + [one(False)] * 11).problem
+    assert row("PD", 3, "less like", "saboteur", [one(False)] * 20).problem == ""
+    assert "not graded" in row("PD", 3, "less like", "saboteur", [one(True)] + [one(False)] * 19).problem
+
+
+def honest(level: int, right: int, of: int, agent: str = "hasty") -> Row:
+    never = Fraction(0)
+    played = [one(True, chance=never)] * right + [one(False, chance=never)] * (of - right)
+    return row("PD", level, agent, "honest", played)
+
+
+def test_honest_agents_must_not_gain_from_difficulty() -> None:
+    # All of three right after none of three: one deal of the three among six episodes, of C(6, 3) = 20.
+    assert chance_of_rise(honest(0, 0, 3), honest(3, 3, 3)) == pytest.approx(1 / 20)
+    assert chance_of_rise(honest(0, 2, 4), honest(3, 0, 4)) == 1.0
+    # 1 / C(12, 6) = 1/924 is just not below 1/1000, 1 / C(14, 7) = 1/3432 is.
+    assert problems([honest(0, 0, 6), honest(4, 6, 6)]) == []
+    assert problems([honest(0, 7, 7), honest(4, 0, 7), honest(8, 7, 7)]) == [
+        "PD: hasty gains from difficulty, 0 of 7 at d=4 and 7 of 7 at d=8"
+    ]
+    assert problems([honest(0, 0, 7, "hasty"), honest(4, 7, 7, "forgetful")]) == []
+
+
+def test_a_chance_above_its_cap_hides_cheaters() -> None:
+    assert cap("STATUS", 2) > 0.25  # one of four orders
+    assert cap("STATUS", 3) > 0.2  # one of five
+    found = problems([row("PD", 3, "no-op", "cheater", [one(False)] * 20)])
+    assert found == ["PD d=3: forced chance 0.1000 is above 0.02, it would hide cheaters"]
+
+
+def test_what_is_not_said_is_reported_once() -> None:
+    played = [replace(one(True, chance=Fraction(0)), unsaid=("c1", "budget"))]
+    rows = [row("PD", 3, name, "oracle", played) for name in ("oracle", "other")]
+    assert problems(rows) == [
+        "PD d=3: told as values, and not in the customer's words: c1 (seed 7), budget (seed 7)"
+    ]
 
 
 def test_the_tail_of_a_binomial() -> None:
@@ -144,7 +203,7 @@ def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> Non
     assert code == 0
     assert "3/3 100.0 %" in printed
     assert "0/3   0.0 %" in printed
-    assert "all 2 rows hold (6 episodes)" in printed
+    assert "all 2 rows hold, and the verdicts over them (6 episodes)" in printed
 
 
 def test_the_command_gives_json_from_workers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,7 +229,14 @@ def test_the_command_gives_json_from_workers(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--seeds", "0"], ["--agents", "nobody"], ["--environments", "XX"], ["--levels", "x"]]
+    "wrong",
+    [
+        ["--seeds", "0"],
+        ["--agents", "nobody"],
+        ["--environments", "XX"],
+        ["--levels", "x"],
+        ["--environments", "PD", "--agents", "oldest line"],
+    ],
 )
 def test_wrong_arguments_end_with_2(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rlve", "selfcheck", *wrong]) == 2

@@ -235,3 +235,12 @@ def test_a_customer_who_says_nothing_is_noticed(
     assert judged(market, env_id, 3, 2, "oracle") == []
     monkeypatch.setattr(Customer, "_say", lambda *given: Utterance("……", given[2], given[3]))
     assert any("not in the customer's words" in found for found in judged(market, env_id, 3, 2, "oracle"))
+
+
+@pytest.mark.parametrize("env_id", ["PD", "CART", "BUNDLE"])
+def test_a_customer_who_forgets_to_say_one_thing_is_noticed(
+    market: Market, env_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Customer._listed
+    monkeypatch.setattr(Customer, "_listed", lambda self, needs: said(self, needs[:-1] or needs))
+    assert any("not in the customer's words" in found for found in judged(market, env_id, 3, 4, "oracle"))

@@ -10,7 +10,7 @@ from typing import Final
 from shopsim_env.rlve.oracles.base import Agent
 from shopsim_env.rlve.panel.saboteurs.bundles import DearBundle, StrangeBundle
 from shopsim_env.rlve.panel.saboteurs.carts import OtherProduct, OtherUnits, OtherVariant
-from shopsim_env.rlve.panel.saboteurs.goods import LessLike, OneViolator, StrangeSubstitute, WorstFirst
+from shopsim_env.rlve.panel.saboteurs.goods import LessLike, OneViolator, StrangeSubstitute
 from shopsim_env.rlve.panel.saboteurs.journeys import OnePartLess
 from shopsim_env.rlve.panel.saboteurs.orders import (
     OtherLine,
@@ -24,7 +24,6 @@ from shopsim_env.rlve.panel.saboteurs.rules import OtherRule, OtherValue
 
 SABOTEURS: Final[Mapping[str, tuple[str, Callable[[], Agent]]]] = {
     "one violator": ("PD", OneViolator),
-    "worst first": ("PD", WorstFirst),
     "violating substitute": ("SUB", StrangeSubstitute),
     "less like": ("SUB", LessLike),
     "other variant": ("CART", OtherVariant),

@@ -1,6 +1,6 @@
 """Saboteurs of product discovery and substitution.
 
-Belongs here: lists with a product that does not meet the wishes, and with the worst of those that do.
+Belongs here: lists with a product that does not meet the wishes, or that is not among the likest.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Final
 
 from shopsim_env.rlve.choosing.likeness import points
 from shopsim_env.rlve.oracles.base import Request, results_of, search
-from shopsim_env.rlve.oracles.discovery import DiscoveryOracle, ranked
+from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
 from shopsim_env.rlve.oracles.substitution import SubstitutionOracle, card_traits
 from shopsim_env.rlve.panel.saboteurs.base import Saboteur, Turn, wishes, with_answer
 from shopsim_env.rlve.sight import Sight
@@ -31,20 +31,6 @@ class OneViolator(Saboteur):
         if not strange:
             return None
         return with_answer(turn, recommended_product_ids=[*listed, strange[0]["product_id"]])
-
-
-class WorstFirst(Saboteur):
-    """PD: products that meet all wishes, the worst for the priorities first.
-
-    Where just as many meet them as are wanted, the list is the right one backwards, which may be good enough.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(DiscoveryOracle())
-
-    def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
-        cards = results_of(sight.results, "catalog.search")[0]["products"]
-        return with_answer(turn, recommended_product_ids=ranked(cards, sight)[::-1][: sight.request["k"]])
 
 
 class StrangeSubstitute(Saboteur):

@@ -8,7 +8,7 @@ from typing import Any
 
 from shopsim_env.rlve.choosing.likeness import points
 from shopsim_env.rlve.oracles.base import Agent, answer, call_tools, results_of, search
-from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
+from shopsim_env.rlve.oracles.discovery import DiscoveryOracle, ranked
 from shopsim_env.rlve.oracles.substitution import card_traits
 from shopsim_env.rlve.sight import Sight
 
@@ -37,6 +37,21 @@ class Unranked(DiscoveryOracle):
             return super().act(sight)
         cards = [card["product_id"] for card in found[0]["products"]]
         return answer(sight, recommended_product_ids=cards[: sight.request["k"]])
+
+
+class WorstFirst(DiscoveryOracle):
+    """PD: products that meet all wishes, the worst for the priorities first.
+
+    No saboteur: where about as many meet them as are wanted, the right list backwards may be good enough.
+    """
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """As the oracle, but for the order."""
+        turn = super().act(sight)
+        if "answer" not in turn:
+            return turn
+        cards = results_of(sight.results, "catalog.search")[0]["products"]
+        return answer(sight, recommended_product_ids=ranked(cards, sight)[::-1][: sight.request["k"]])
 
 
 class NoWorse(Agent):
