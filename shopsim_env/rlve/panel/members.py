@@ -85,7 +85,7 @@ def _honest(make: Callable[[str, Draws], Agent]) -> dict[str, Maker]:
 def _all_shortcuts() -> dict[str, Maker]:
     """A journey by the first shortcut of each environment; by blind guesses where there is none."""
     makers: dict[str, Maker] = dict.fromkeys(ORACLES, BlindGuess)
-    for env_id, make in reversed(SHORTCUTS.values()):
+    for env_id, make in reversed(tuple(SHORTCUTS.values())):
         makers[env_id] = _without_draws(make)
     return {JOURNEY: lambda draws: _parts(makers, draws)}
 

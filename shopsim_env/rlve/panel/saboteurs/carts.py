@@ -17,12 +17,13 @@ class OtherVariant(CartOracle):
         calls = super()._add(sight, at)
         if f"i{at}.variant" not in sight.needs:
             return calls
-        return [
+        others: list[Request] = [
             (name, {**args, "variant_id": row["variant_id"]})
             for name, args in calls
             for row in self._variants[args["product_id"]]
             if row["variant_id"] != args["variant_id"] and row["stock_qty"] >= args.get("quantity", 1)
-        ][:1]
+        ]
+        return others[:1]
 
 
 class OtherProduct(CartOracle):
