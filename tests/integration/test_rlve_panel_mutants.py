@@ -1,4 +1,4 @@
-"""Graders, chances and customers that are broken on purpose: the panel notices each of them.
+"""Graders, generators, chances and customers that are broken on purpose: the panel notices each of them.
 
 Belongs here: the breaks, and who must notice. That nobody complains without a break is seen on the same
 episodes.
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rlve_world import ENVIRONMENTS, sample_market
 
+from shopsim_env.rlve import episode
 from shopsim_env.rlve.customer.customer import Customer
 from shopsim_env.rlve.customer.needs import Utterance
 from shopsim_env.rlve.envs import bundle, cart, discovery, journey, policy, returns, status, substitution
@@ -214,6 +215,53 @@ def test_a_broken_grader_is_noticed(market: Market, broken: Break, monkeypatch: 
     monkeypatch.setattr(broken.module, broken.grader, wrong)
     (found,) = judged(*played)
     assert f"{broken.noticed_by} succeeds in" in found
+
+
+def test_a_status_that_is_always_of_the_newest_order_is_noticed(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert judged(market, "STATUS", 5, 12, "first hit") == []
+    right = status._asked
+
+    def newest(setting: Any, draws: Any, candidates: Any, meant: Any, *rest: Any) -> Any:
+        del meant
+        return right(setting, draws, candidates, max(candidates, key=lambda one: one.order.date), *rest)
+
+    monkeypatch.setattr(status, "_asked", newest)
+    (found,) = judged(market, "STATUS", 5, 12, "first hit")
+    assert "first hit succeeds in" in found
+
+
+def test_a_goal_that_nobody_can_reach_is_noticed(market: Market, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget of half of what the cheapest products cost."""
+    right = bundle.budget_for
+    monkeypatch.setattr(bundle, "budget_for", lambda optimum, slack: right(optimum // 2, slack))
+    (found,) = judged(market, "BUNDLE", 5, 4, "oracle")
+    assert "oracle succeeds in 0 of 4" in found
+
+
+def test_priorities_that_are_not_those_that_are_graded_are_noticed(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = discovery._priorities
+
+    def turned_round(setting: Any, weights: Mapping[str, int]) -> Any:
+        return right(setting, dict(zip(weights, [100 - value for value in weights.values()], strict=True)))
+
+    monkeypatch.setattr(discovery, "_priorities", turned_round)
+    assert any("oracle succeeds in" in found for found in judged(market, "PD", 5, 20, "oracle"))
+
+
+def test_a_difficulty_that_is_turned_round_is_noticed(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels, seeds, names = [0, 12], range(12), ["hasty"]
+    assert problems(check(market, ["POLICY"], levels, seeds, names=names)) == []
+    right, right_of_task = episode.axes, episode.task_axes
+    monkeypatch.setattr(episode, "axes", lambda d, overrides: right(12 - d, overrides))
+    monkeypatch.setattr(episode, "task_axes", lambda d: right_of_task(12 - d))
+    (found,) = problems(check(market, ["POLICY"], levels, seeds, names=names))
+    assert "hasty gains from difficulty" in found
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
