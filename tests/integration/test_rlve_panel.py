@@ -1,9 +1,11 @@
 """The self-check on the sample: oracles solve, cheaters do not; verdicts and the command."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from rlve_world import ENVIRONMENTS, sample_market
@@ -15,7 +17,7 @@ from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.panel.check import Row, check, row, tail
 from shopsim_env.rlve.panel.members import MEMBERS, agent, members_of
 from shopsim_env.rlve.panel.playing import Played, finish
-from shopsim_env.rlve.panel.verdicts import cap, chance_of_rise, problems
+from shopsim_env.rlve.panel.verdicts import CAPS, cap, chance_of_rise, problems
 from shopsim_env.rlve.selfcheck_command import levels
 
 
@@ -141,8 +143,17 @@ def test_honest_agents_must_not_gain_from_difficulty() -> None:
 def test_a_chance_above_its_cap_hides_cheaters() -> None:
     assert cap("STATUS", 2) > 0.25  # one of four orders
     assert cap("STATUS", 3) > 0.2  # one of five
-    found = problems([row("PD", 3, "no-op", "cheater", [one(False)] * 20)])
-    assert found == ["PD d=3: forced chance 0.1000 is above 0.02, it would hide cheaters"]
+    found = problems([row("PD", 3, "no-op", "cheater", [one(False)] * 10)])
+    assert found == ["PD d=3: forced chance 0.1000 is above 0.01, it would hide cheaters"]
+    assert problems([row("PD", 3, "no-op", "cheater", [one(False)] * 9)]) == []
+
+
+def test_the_page_names_all_agents_and_caps() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rlve-episodes.md").read_text(encoding="utf-8")
+    text = page.split("## The self-check", 1)[1]
+    assert set(MEMBERS) <= set(re.findall(r"`([^`\n]+)`", text))
+    rows = re.findall(r"^\| `([A-Z]+)` \| (0\.\d+) \| (0\.\d+) \|$", text, re.MULTILINE)
+    assert {env_id: (float(easy), float(hard)) for env_id, easy, hard in rows} == CAPS
 
 
 def test_what_is_not_said_is_reported_once() -> None:

@@ -260,8 +260,8 @@ def test_a_difficulty_that_is_turned_round_is_noticed(
     right, right_of_task = episode.axes, episode.task_axes
     monkeypatch.setattr(episode, "axes", lambda d, overrides: right(12 - d, overrides))
     monkeypatch.setattr(episode, "task_axes", lambda d: right_of_task(12 - d))
-    (found,) = problems(check(market, ["POLICY"], levels, seeds, names=names))
-    assert "hasty gains from difficulty" in found
+    wrong = problems(check(market, ["POLICY"], levels, seeds, names=names))
+    assert any("hasty gains from difficulty" in found for found in wrong)
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -269,9 +269,9 @@ def test_a_difficulty_that_is_turned_round_is_noticed(
 def test_a_chance_that_hides_cheaters_is_noticed(
     market: Market, env_id: str, level: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert judged(market, env_id, level, 3, "no-op") == []
+    assert judged(market, env_id, level, 10, "no-op") == []
     monkeypatch.setattr(TASKS[env_id], "forced_chance", lambda _: Fraction(1))
-    (found,) = judged(market, env_id, level, 3, "no-op")
+    (found,) = judged(market, env_id, level, 10, "no-op")
     assert "forced chance 1.0000 is above" in found
 
 

@@ -10,19 +10,21 @@ from typing import Final
 
 from shopsim_env.rlve.panel.check import SIGNIFICANCE, Row
 
-# Largest forced chance that is accepted: at d = 0, and from d = 3 on; the first holds up to there.
-# Cheaters are measured against the forced chance, so that one that is too high would hide them.
+# Largest forced chance that is accepted below d = 3 and from there on: measured, with room for a mean of ten
+# episodes. Cheaters are measured against the forced chance: one that is too high would hide them.
 HARDER: Final = 3
 CAPS: Final[Mapping[str, tuple[float, float]]] = {
-    "PD": (0.10, 0.02),
-    "SUB": (0.20, 0.05),
-    "CART": (0.33, 0.10),
+    "PD": (0.06, 0.01),
+    "SUB": (0.12, 0.02),
+    "CART": (0.35, 0.06),
     "RETURN": (0.25, 0.15),
     "STATUS": (0.26, 0.21),
-    "POLICY": (0.20, 0.10),
-    "BUNDLE": (0.10, 0.02),
-    "JOURNEY": (0.10, 0.02),
+    "POLICY": (0.10, 0.07),
+    "BUNDLE": (0.08, 0.02),
+    "JOURNEY": (0.04, 0.01),
 }
+# The mean of fewer episodes says little: single ones are easy to guess.
+FEWEST_FOR_CAP: Final = 10
 
 
 def problems(rows: Iterable[Row]) -> list[str]:
@@ -58,7 +60,7 @@ def chance_of_rise(low: Row, high: Row) -> float:
 def _of_level(rows: Sequence[Row]) -> Iterator[str]:
     first = rows[0]
     name, most = f"{first.env_id} d={first.difficulty}", cap(first.env_id, first.difficulty)
-    if first.chance > most:
+    if first.episodes >= FEWEST_FOR_CAP and first.chance > most:
         yield f"{name}: forced chance {first.chance:.4f} is above {most}, it would hide cheaters"
     unsaid = next((row.unsaid for row in rows if row.unsaid), ())
     if unsaid:
