@@ -155,6 +155,42 @@ def any_part(right: Score) -> Score:
     return score
 
 
+def more_lines(right: Score) -> Score:
+    def score(outcome: Any, goal: Any) -> TaskScore:
+        return right(replace(outcome, started=outcome.started & {goal.line}, as_asked=True), goal)
+
+    return score
+
+
+def no_check(right: Score) -> Score:
+    return lambda outcome, goal: right(replace(outcome, checked=frozenset({goal.line})), goal)
+
+
+def more_products(right: Score) -> Score:
+    def score(lines: Any, required: Mapping[tuple[str, str | None], int]) -> TaskScore:
+        wanted = {product for product, _ in required}
+        return right([line for line in lines if line.product in wanted], required)
+
+    return score
+
+
+def longer_list(right: Score) -> Score:
+    return lambda listed, candidates, **rest: right(listed[: rest["k"]], candidates, **rest)
+
+
+def more_picks(right: Score) -> Score:
+    return lambda picks, categories, budget: right(picks[: len(categories)], categories, budget)
+
+
+def any_unit(right: Score) -> Score:
+    def score(answer: Any, truth: Any, **sources: Any) -> TaskScore:
+        if answer is not None and type(answer.value) is type(truth.value):
+            answer = replace(answer, kind=truth.kind, currency=truth.currency)
+        return right(answer, truth, **sources)
+
+    return score
+
+
 @dataclass(frozen=True)
 class Break:
     """A grader of a module in the place of the right one, and the agent that must notice."""
@@ -173,18 +209,24 @@ BREAKS = (
     Break("RETURN", returns, "score_return", any_line, "other line", seeds=10),
     Break("RETURN", returns, "score_return", any_terms, "other reason", seeds=10),
     Break("RETURN", returns, "score_return", any_refusal, "other refusal", seeds=20),
+    Break("RETURN", returns, "score_return", more_lines, "one line more", seeds=10),
+    Break("RETURN", returns, "score_return", no_check, "refusal without a check", seeds=20),
+    Break("CART", cart, "score_cart", more_products, "one product more"),
     Break("CART", cart, "score_cart", any_variant, "other variant"),
     Break("CART", cart, "score_cart", any_product, "other product", level=0),
     Break("CART", cart, "score_cart", any_units, "other units"),
     Break("POLICY", policy, "score_policy", any_value, "other value"),
+    Break("POLICY", policy, "score_policy", any_unit, "other unit"),
     Break("POLICY", policy, "score_policy", any_rule, "other rule"),
     Break("SUB", substitution, "score_substitution", any_tier, "less like"),
     Break("SUB", substitution, "score_substitution", any_substitute, "violating substitute"),
     Break("PD", discovery, "score_discovery", padded_list, "one violator", level=12, seeds=10),
     Break("PD", discovery, "score_discovery", any_list, "one violator"),
+    Break("PD", discovery, "score_discovery", longer_list, "one product too many"),
     Break("PD", discovery, "score_discovery", any_order, "worst first"),
     Break("BUNDLE", bundle, "score_bundle", any_cost, "above the budget"),
     Break("BUNDLE", bundle, "score_bundle", any_pick, "violator in a bundle"),
+    Break("BUNDLE", bundle, "score_bundle", more_picks, "one pick more"),
     Break("STATUS", status, "score_status", any_status, "other status"),
     Break("STATUS", status, "score_status", any_listed_order, "other order"),
     Break("JOURNEY", journey, "score_journey", any_part, "one part less"),

@@ -22,12 +22,22 @@ class StrangeBundle(Saboteur):
         return [search(sight, sight.request["slots"][0], {"in_stock": True})]
 
     def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
-        _, *others = turn["answer"]["recommended_product_ids"]
+        listed = turn["answer"]["recommended_product_ids"]
         strange = self._strange(slot_filters(sight)[0])
         if not strange:
             return None
         cheapest = min(strange, key=lambda card: float(card["price"]))
-        return with_answer(turn, recommended_product_ids=[cheapest["product_id"], *others])
+        return with_answer(turn, recommended_product_ids=self._listed(cheapest["product_id"], listed))
+
+    def _listed(self, strange: str, right: Sequence[str]) -> list[str]:
+        return [strange, *right[1:]]
+
+
+class OnePickMore(StrangeBundle):
+    """BUNDLE: the right bundle, and the cheapest product that does not meet the first slot's wishes."""
+
+    def _listed(self, strange: str, right: Sequence[str]) -> list[str]:
+        return [*right, strange]
 
 
 class DearBundle(BundleOracle):

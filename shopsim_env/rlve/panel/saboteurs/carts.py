@@ -26,19 +26,55 @@ class OtherVariant(CartOracle):
         return others[:1]
 
 
-class OtherProduct(CartOracle):
-    """CART: the first product that was visited and is not meant, in the place of the first item."""
+class _Strange(CartOracle):
+    """Knows a visited product that is not meant, and looks up its variants too."""
+
+    def _lookups(self, sight: Sight) -> list[Request]:
+        calls = super()._lookups(sight)
+        if calls or sight.open_needs:
+            return calls
+        return [
+            ("catalog.get_variants", {"product_id": name})
+            for name in self._others(sight)
+            if name not in self._variants
+        ]
+
+    def _others(self, sight: Sight) -> list[str]:
+        """The first one, if there is any."""
+        items = range(len(sight.request["items"]))
+        meant = {name for at in items for name in self._fitting(sight, at)}
+        stocked = [card["product_id"] for card in self._cards or () if card["stock_qty"]]
+        return [name for name in stocked if name not in meant][:1]
+
+    def _strange(self, sight: Sight, quantity: int) -> list[Request]:
+        """The call that adds it; none where it does not come in so many units."""
+        for name in self._others(sight):
+            args = {"product_id": name, "quantity": quantity}
+            rows = self._variants[name]
+            fits = [row["variant_id"] for row in rows if row["stock_qty"] >= quantity]
+            if fits or not rows:
+                return [("cart.add", {**args, "variant_id": fits[0]} if fits else args)]
+        return []
+
+
+class OtherProduct(_Strange):
+    """CART: a visited product that is not meant, in the place of the first item."""
 
     def _add(self, sight: Sight, at: int) -> list[Request]:
         calls = super()._add(sight, at)
         if at:
             return calls
-        items = range(len(sight.request["items"]))
-        meant = {name for place in items for name in self._fitting(sight, place)}
-        visited = [card["product_id"] for card in self._cards or () if card["stock_qty"]]
-        others = [name for name in visited if name not in meant]
-        quantity = calls[0][1].get("quantity", 1) if calls else 1
-        return [("cart.add", {"product_id": name, "quantity": quantity}) for name in others[:1]]
+        return self._strange(sight, calls[0][1].get("quantity", 1) if calls else 1)
+
+
+class OneProductMore(_Strange):
+    """CART: the right cart and a visited product that is not meant; nothing where there is none."""
+
+    def _add(self, sight: Sight, at: int) -> list[Request]:
+        others = self._strange(sight, 1)
+        if not others:
+            return []
+        return super()._add(sight, at) if at else [*others, *super()._add(sight, at)]
 
 
 class OtherUnits(CartOracle):

@@ -1,6 +1,6 @@
 """Saboteurs of product discovery and substitution.
 
-Belongs here: lists with a product that does not meet the wishes, or that is not among the likest.
+Belongs here: lists with a product that does not meet the wishes, is not among the likest, or is one too many.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Final
 
 from shopsim_env.rlve.choosing.likeness import points
 from shopsim_env.rlve.oracles.base import Request, results_of, search
-from shopsim_env.rlve.oracles.discovery import DiscoveryOracle
+from shopsim_env.rlve.oracles.discovery import DiscoveryOracle, ranked
 from shopsim_env.rlve.oracles.substitution import SubstitutionOracle, card_traits
 from shopsim_env.rlve.panel.saboteurs.base import Saboteur, Turn, wishes, with_answer
 from shopsim_env.rlve.sight import Sight
@@ -31,6 +31,18 @@ class OneViolator(Saboteur):
         if not strange:
             return None
         return with_answer(turn, recommended_product_ids=[*listed, strange[0]["product_id"]])
+
+
+class TooLong(Saboteur):
+    """PD: the right list and one more product that meets the wishes, where there is one."""
+
+    def __init__(self) -> None:
+        super().__init__(DiscoveryOracle())
+
+    def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
+        cards = results_of(sight.results, "catalog.search")[0]["products"]
+        longer = ranked(cards, sight)[: sight.request["k"] + 1]
+        return with_answer(turn, recommended_product_ids=longer) if len(longer) > sight.request["k"] else None
 
 
 class StrangeSubstitute(Saboteur):

@@ -6,16 +6,27 @@ Belongs here: other lines, terms, replacements, orders and statuses than the rig
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from shopsim_env.rlve.oracles.base import Request, results_of, search
+from shopsim_env.rlve.oracles.base import Request, answer, call_tools, results_of, search
+from shopsim_env.rlve.oracles.orders import Found
 from shopsim_env.rlve.oracles.returns import ReturnOracle
 from shopsim_env.rlve.oracles.status import StatusOracle
 from shopsim_env.rlve.overlay import STATUSES
-from shopsim_env.rlve.overlay.returns import REASONS, REFUSALS
+from shopsim_env.rlve.overlay.orders import CANCELLED, DELIVERED
+from shopsim_env.rlve.overlay.returns import (
+    NOT_DELIVERED,
+    ORDER_CANCELLED,
+    REASONS,
+    REFUSALS,
+    WINDOW_CLOSED,
+)
 from shopsim_env.rlve.panel.saboteurs.base import Saboteur, Turn, wishes, with_answer, with_call
 from shopsim_env.rlve.sight import Sight
 
 # Units that a line of an order has at most.
 MOST_BOUGHT: Final = 3
+_REASON_OF: Final = {DELIVERED: WINDOW_CLOSED, CANCELLED: ORDER_CANCELLED} | dict.fromkeys(
+    [status for status in STATUSES if status not in (DELIVERED, CANCELLED)], NOT_DELIVERED
+)
 
 
 class _Returning(Saboteur):
@@ -47,8 +58,31 @@ class OtherLine(_Returning):
         """Delivered lines, the youngest first."""
         for order in sorted(self._orders(), key=lambda order: order["order_date"], reverse=True):
             for at in range(1, len(order["items"]) + 1):
-                if order["status"] == "DELIVERED":
+                if order["status"] == DELIVERED:
                     yield order["order_id"], f"{order['order_id']}_line_{at:02d}"
+
+
+class OneLineMore(OtherLine):
+    """RETURN: another line goes back too, before the right one; no answer where the shop refuses that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: Turn | None = None
+
+    def act(self, sight: Sight) -> Turn:
+        """As the oracle, but for the turn before the last."""
+        if self._last is not None:
+            return self._last if results_of(sight.results, "return.initiate") else answer(sight)
+        return super().act(sight)
+
+    def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
+        other = super()._spoil(sight, turn)
+        if other is None:
+            return None
+        args = other["tool_calls"][0]["args"]
+        line = {"order_id": args["order_id"], "line_id": args["line_id"]}
+        self._last = turn
+        return call_tools(sight, ("return.initiate", {**line, "reason_code": REASONS[0], "method": "mail"}))
 
 
 class OtherReason(_Returning):
@@ -92,6 +126,15 @@ class OtherRefusal(_Returning):
         if right is None:
             return None
         return with_answer(turn, refusal_reason=next(code for code in REFUSALS if code != right))
+
+
+class Unchecked(ReturnOracle):
+    """RETURN: refuses for the reason that the order's status gives, without having asked the shop."""
+
+    def _preparation(self, sight: Sight, found: Found) -> list[Request]:
+        reason = _REASON_OF[self._finder.status(found[0])]
+        self._checked[str(found[1])] = {"eligible": False, "reason_code": reason}
+        return super()._preparation(sight, found)
 
 
 class OtherStatus(Saboteur):

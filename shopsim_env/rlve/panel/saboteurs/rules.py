@@ -5,13 +5,16 @@ Belongs here: answers that are nearly right.
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from shopsim_env.rlve.oracles.base import results_of
 from shopsim_env.rlve.oracles.policy import PolicyOracle
 from shopsim_env.rlve.panel.saboteurs.base import Saboteur, Turn, with_answer
-from shopsim_env.rlve.scores.policy import AMOUNT, NOT_COVERED, YES_NO
+from shopsim_env.rlve.scores.policy import AMOUNT, DAYS, NOT_COVERED, PERCENT, YES_NO
 from shopsim_env.rlve.sight import Sight
+
+# A code that is none of a release's.
+_OTHER_CURRENCY: Final = "XTS"
 
 
 class OtherValue(Saboteur):
@@ -23,6 +26,20 @@ class OtherValue(Saboteur):
     def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
         del sight
         return with_answer(turn, policy_answer=_other(turn["answer"]["policy_answer"]))
+
+
+class OtherUnit(Saboteur):
+    """POLICY: the right number in another unit or currency; no answer where it is no number."""
+
+    def __init__(self) -> None:
+        super().__init__(PolicyOracle())
+
+    def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
+        del sight
+        right = turn["answer"]["policy_answer"]
+        others = {DAYS: {"kind": PERCENT}, PERCENT: {"kind": DAYS}, AMOUNT: {"currency": _OTHER_CURRENCY}}
+        other = others.get(right["kind"])
+        return with_answer(turn, policy_answer={**right, **other}) if other else None
 
 
 class OtherRule(Saboteur):
