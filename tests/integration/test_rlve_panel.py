@@ -112,9 +112,8 @@ def test_verdicts() -> None:
     # Of 20 at a chance of 0.12: 9 or more come 2.5 times in ten thousand, 8 or more 14 times.
     assert "chance" in row("PD", 3, "random id", "cheater", [one(True)] * 9 + [one(False)] * 11).problem
     assert row("PD", 3, "random id", "cheater", [one(True)] * 8 + [one(False)] * 12).problem == ""
-    assert row("PD", 0, "first hit", "cheater", [one(True)] * 20).problem == ""
-    # Taking what comes first is the task where one searches for goods, and nowhere else.
-    assert "chance" in row("STATUS", 0, "first hit", "cheater", [one(True)] * 20).problem
+    # Nobody is excused where little is asked for.
+    assert "chance" in row("PD", 0, "first hit", "cheater", [one(True)] * 20).problem
     assert row("PD", 3, "hasty", "honest", [one(True)] * 20).problem == ""
     # Shortcuts are cheaters; a saboteur never succeeds.
     assert "chance" in row("PD", 3, "oldest line", "shortcut", [one(True)] * 9 + [one(False)] * 11).problem

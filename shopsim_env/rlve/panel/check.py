@@ -20,9 +20,6 @@ BEST_MARGIN: Final = 0.02
 CHANCE_MARGIN: Final = 0.02
 # Hundreds of rows are judged at once: a cheater is accused of what would happen once in a thousand otherwise.
 SIGNIFICANCE: Final = 0.001
-# Searching once and taking what comes first is the task itself where nothing else is asked for.
-HONEST_AT_ZERO: Final = frozenset({"first hit", "repeat best id"})
-SEARCHING: Final = frozenset({"PD", "SUB"})
 _FEW: Final = 5
 
 
@@ -66,10 +63,9 @@ class Row:
                 )
             if self.total < self.best - BEST_MARGIN:
                 return f"oracle's mean total {self.total:.3f} is below the best possible {self.best:.3f}"
-        at_home = self.difficulty == 0 and self.agent in HONEST_AT_ZERO and self.env_id in SEARCHING
         allowed = self.chance + CHANCE_MARGIN
         counts = f"{self.agent} succeeds in {self.successes} of {self.episodes}"
-        if self.kind in ("cheater", "shortcut") and not at_home and self._beats(allowed):
+        if self.kind in ("cheater", "shortcut") and self._beats(allowed):
             return f"{counts}, chance is {self.chance:.4f}"
         if self.kind == "saboteur" and self.successes:
             return f"{counts}, it makes one thing wrong every time: that is not graded"
