@@ -15,10 +15,9 @@ import pytest
 from rlve_case_homes import DIFFERENT, ELSEWHERE
 
 from shopsim_env.errors import UsageError
-from shopsim_env.rlve.choosing.preferences import concentration, features, price_worth
+from shopsim_env.rlve.choosing.preferences import concentration, lowness
 from shopsim_env.rlve.difficulty import axes, task_axes
 from shopsim_env.rlve.environments import collection
-from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.overlay.returns import WINDOWS, group_of
 from shopsim_env.rlve.protocol import FormatFault, read_turn
 from shopsim_env.rlve.reward import (
@@ -230,11 +229,10 @@ def persona(given: Case, expected: Case) -> None:
 
 def utility(given: Case, expected: Case) -> None:
     if "price" in given:
-        found = price_worth(given["price"], given["p_low"], given["p_high"])
+        found = lowness(given["price"], given["p_low"], given["p_high"])
     else:
-        assert given["s_max"] == 14
-        good = Good(1, 100, 500, 0, given["ship_days"], 1, None)
-        found = features([good])[1][2]
+        # Here the range is that of the products that meet all constraints.
+        found = lowness(given["ship_days"], 0, given["s_max"])
     assert found == near(expected["phi"])
 
 

@@ -45,7 +45,7 @@ def test_who_plays_where() -> None:
     for env_id in ENVIRONMENTS:
         assert "saboteur" in {MEMBERS[name].kind for name in members_of(env_id)}
     assert {env for member in MEMBERS.values() if member.kind == "shortcut" for env in member.makers} == {
-        *("PD", "SUB", "CART", "RETURN", "POLICY", "JOURNEY")
+        *("PD", "SUB", "CART", "RETURN", "POLICY", "BUNDLE", "JOURNEY")
     }
 
 

@@ -19,7 +19,6 @@ from shopsim_env.rlve.envs import bundle, cart, discovery, journey, policy, retu
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.panel.check import check
 from shopsim_env.rlve.panel.verdicts import problems
-from shopsim_env.rlve.scores import ranking
 from shopsim_env.rlve.scores.common import TaskScore
 
 Score = Callable[..., TaskScore]
@@ -109,10 +108,16 @@ def any_substitute(right: Score) -> Score:
     return score
 
 
-def padded_list(right: Score) -> Score:
+def violators_gain(right: Score) -> Score:
+    """What does not meet the wishes counts as the product in whose place it stands."""
+
     def score(listed: Any, candidates: Any, **rest: Any) -> TaskScore:
-        found = right(listed, candidates, **rest)
-        return flagged(found, found.parts["ndcg"] >= ranking.PASS_NDCG)
+        worth = sorted((one.utility for one in candidates.values() if one.feasible), reverse=True)
+        met = dict(candidates)
+        for name, utility in zip(listed, worth, strict=False):
+            if name in met and not met[name].feasible:
+                met[name] = replace(met[name], utility=utility, met=met[name].stated, in_stock=True)
+        return right(listed, met, **rest)
 
     return score
 
@@ -220,7 +225,7 @@ BREAKS = (
     Break("POLICY", policy, "score_policy", any_rule, "other rule"),
     Break("SUB", substitution, "score_substitution", any_tier, "less like"),
     Break("SUB", substitution, "score_substitution", any_substitute, "violating substitute"),
-    Break("PD", discovery, "score_discovery", padded_list, "one violator", level=12, seeds=10),
+    Break("PD", discovery, "score_discovery", violators_gain, "one violator"),
     Break("PD", discovery, "score_discovery", any_list, "one violator"),
     Break("PD", discovery, "score_discovery", longer_list, "one product too many"),
     Break("PD", discovery, "score_discovery", any_order, "worst first"),

@@ -55,8 +55,11 @@ class Choice:
 
     def near(self) -> list[list[Good]]:
         """For each constraint all products that violate it and no other, in stock in this episode or not."""
-        sets = [self.pool.meeting(item) for item in self.constraints]
-        return [list(self.pool.members(bits)) for bits in _near(self.pool.offered, sets)[1]]
+        return [list(self.pool.members(bits)) for bits in self.near_sets(self.pool.offered)]
+
+    def near_sets(self, start: int) -> list[int]:
+        """For each constraint those of a set of products that violate it and no other."""
+        return _near(start, [self.pool.meeting(item) for item in self.constraints])[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,4 +44,7 @@ def _price_points(original: int | None, other: int | None) -> int:
     if original is None or other is None:
         return 0
     apart = abs(other - original) * 100
-    return next((gained for share, gained in NEAR_PRICES if apart <= share * original), 0)
+    for share, gained in NEAR_PRICES:
+        if apart <= share * original:
+            return gained
+    return 0

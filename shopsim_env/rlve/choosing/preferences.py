@@ -23,7 +23,6 @@ _ALIGNED: Final = {
     "store": "brand",
 }
 _GAIN: Final = 3
-_LONGEST_SHIPPING: Final = 14
 
 
 def concentration(topics: Iterable[str]) -> tuple[int, ...]:
@@ -48,16 +47,21 @@ def draw_weights(draws: Draws, topics: Iterable[str]) -> dict[str, int]:
 def features(goods: Sequence[Good]) -> dict[int, tuple[float, float, float]]:
     """Of products by number: what each of `TOLD_DIMENSIONS` gives, 0 to 1, in their order.
 
-    price: 1 at the cheapest of these products, 0 at the dearest, linear between; all 1 when they cost the
-    same. rating: (stars - 1) / 4. shipping: 1 - days / 14, at least 0. Source: the published features.
+    Each is 1 at the best of these products, 0 at the worst, linear between; all 1 where they are equal.
+    Source: the published feature of the price. Published, ratings count on the scale of 1 to 5 stars and
+    shipping on that of 14 days: among products that meet all constraints these hardly differ.
     """
     prices = [good.price_low for good in goods if good.price_low is not None]
-    low, high = min(prices, default=0), max(prices, default=0)
+    ratings = [-good.rating for good in goods]
+    days = [good.ship_days for good in goods]
+    price, rating, shipping = (
+        (min(found, default=0), max(found, default=0)) for found in (prices, ratings, days)
+    )
     return {
         good.number: (
-            price_worth(good.price_low, low, high),
-            min(1.0, max(0.0, (good.rating - 100) / 400)),
-            max(0.0, 1 - good.ship_days / _LONGEST_SHIPPING),
+            lowness(good.price_low, *price),
+            lowness(-good.rating, *rating),
+            lowness(good.ship_days, *shipping),
         )
         for good in goods
     }
@@ -78,10 +82,10 @@ def utilities(goods: Sequence[Good], weights: Mapping[str, int]) -> dict[int, fl
     return weigh(features(goods), weights)
 
 
-def price_worth(price: int | None, low: int, high: int) -> float:
-    """1 at or below the lowest price, 0 at the highest or without a price."""
-    if price is None:
+def lowness(value: int | None, low: int, high: int) -> float:
+    """1 at or below the lowest value, 0 at the highest or without one; the published feature of the price."""
+    if value is None:
         return 0.0
     if high <= low:
-        return 1.0 if price <= low else 0.0
-    return min(1.0, max(0.0, 1 - (price - low) / (high - low)))
+        return 1.0 if value <= low else 0.0
+    return min(1.0, max(0.0, 1 - (value - low) / (high - low)))

@@ -4,13 +4,22 @@ Belongs here: the goal of PD and its grading. The score is `scores.ranking`, the
 `choosing.choice`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
 from math import comb
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shopsim_env.rlve.choosing.choice import Choice, choose
-from shopsim_env.rlve.choosing.preferences import draw_weights, features, utilities, weigh
+from shopsim_env.rlve.choosing.preferences import (
+    TOLD_DIMENSIONS,
+    concentration,
+    draw_weights,
+    features,
+    utilities,
+    weigh,
+)
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import (
@@ -23,20 +32,34 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
-from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
+from shopsim_env.rlve.envs.goods import changed, loosened, wish_limits
+from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
-from shopsim_env.rlve.scores.ranking import PASS_NDCG, Candidate, dcg, score_discovery
+from shopsim_env.rlve.scores.ranking import PLACE_TOLERANCE, Candidate, is_ideal, score_discovery
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
-_WEIGHT_DRAWS: Final = 4
+_WEIGHT_DRAWS: Final = 12
+_LEFT_OVER: Final = 2
+# In a larger category the best products by the weights alone hardly ever meet a wish that a few meet.
+_MOST_UNREAD: Final = 200
 _CHOICE_DRAWS: Final = 2
+# Weights that an agent might take which did not hear those that are told: fifths, halves, even ones.
+_GUESSES: Final = (
+    (1, 1, 1),
+    *permutations((5, 3, 2)),
+    *((price, rating, 5 - price - rating) for price in range(6) for rating in range(6 - price)),
+)
 _REQUEST: Final = {
     "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；"
-    "符合要求的不到{k}款，就有几款推荐几款",
+    "都要有货、有标价；"
+    "符合要求的不到{k}款，就有几款推荐几款。排序按价格、评分、发货的加权总分：在这些符合要求的商品里，"
+    "每一项最好的得1分，最差的得0分，中间的按比例，再乘以我说的比重",
     "en": "I want to buy something; category: {category}. Please recommend up to {k} products, the best one "
-    "first; if fewer than {k} meet my requirements, all that do",
+    "first, all in stock and with a price; if fewer than {k} meet my requirements, all that do. Rank them "
+    "by a weighted sum of price, rating and shipping: of all products that meet my requirements the best one "
+    "in each gets 1, the worst one 0, those between in proportion, times the weight that I give it",
 }
 _PRIORITIES: Final = {
     "zh": "排序时价格低占{price}%、评分高占{rating}%、发货快占{shipping}%",
@@ -90,7 +113,7 @@ class Discovery(Task):
 
     def goal(self) -> dict[str, Any]:
         """Category, constraints, weights and the best list."""
-        best = _ranked(self._choice, self._weights)[: self._setting.axes.k_rec]
+        best = _best(utilities(self._choice.feasible, self._weights), self._setting.axes.k_rec)
         families, language = self._setting.families, self._setting.language
         return {
             "category": list(self._choice.pool.category.levels),
@@ -104,11 +127,12 @@ class Discovery(Task):
         return self._choice if self._before is None or heard.revised else self._before
 
     def _violating(self, number: int, choice: Choice) -> Candidate:
-        """A product outside the feasible ones: what it meets, and whether it is in stock."""
+        """A product outside the feasible ones: what it meets, and whether it can be bought for a price."""
         overlay = self._setting.overlay
         facts = overlay.shelf.item(number).facts
         met = sum(item.met(facts) for item in choice.constraints)
-        return Candidate(0.0, met, len(choice.constraints), overlay.stock.in_stock(number))
+        offered = facts.price_low is not None and overlay.stock.in_stock(number)
+        return Candidate(0.0, met, len(choice.constraints), offered)
 
     def _brief(self) -> Brief:
         setting, choice = self._setting, self._before or self._choice
@@ -139,39 +163,87 @@ def make(setting: Setting) -> Task:
     Raises:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
-    limits = limits_of(setting, setting.axes.m)
+    limits = wish_limits(setting)
+    # More than the list holds, or the wishes alone would say what is in it.
+    limits = replace(limits, fewest=min(limits.most, setting.axes.k_rec + _LEFT_OVER))
+    best: _Drawn | None = None
     for attempt in range(_CHOICE_DRAWS):
         draws = setting.draws.fork("goal", attempt)
         choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
-        weights = _telling_weights(choice, draws, setting.axes.k_rec)
-        if weights is not None:
+        drawn = _telling_weights(choice, draws, setting.axes.k_rec, _unread(setting, choice))
+        if best is None or drawn.guesses < best.guesses:
+            best = drawn
+        if not best.guesses:
             break
-    else:
-        weights = draw_weights(draws, [])
-    before = loosened(setting, choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
-    return Discovery(setting, choice, weights, before)
+    assert best is not None  # noqa: S101 - there is at least one attempt
+    draws = setting.draws.fork("revision")
+    before = loosened(setting, best.choice, limits, draws) if draws.chance(setting.axes.p_switch) else None
+    return Discovery(setting, best.choice, best.weights, before)
 
 
-def _telling_weights(choice: Choice, draws: Draws, k: int) -> dict[str, int] | None:
-    """Weights by which neither the cheapest products, nor any one alone, make a list that passes."""
+class _Drawn(NamedTuple):
+    """A drawn goal; `guesses` counts the lists that pass though they do without the told weights."""
+
+    guesses: int
+    choice: Choice
+    weights: dict[str, int]
+
+
+def _unread(setting: Setting, choice: Choice) -> Sequence[Good]:
+    """The category's products in stock, which an agent ranks that does not read a single wish."""
+    if len(choice.constraints) > 1 or len(choice.pool) > _MOST_UNREAD:
+        return ()
+    remains = setting.overlay.stock.remains
+    return [good for good in choice.pool.members(choice.pool.offered) if remains(good.number)]
+
+
+def _telling_weights(choice: Choice, draws: Draws, k: int, unread: Sequence[Good]) -> _Drawn:
+    """Weights by which a list that passes is found by them alone, as far as a few draws give such.
+
+    Neither the mean of the weights that are drawn for such constraints, nor any of `_GUESSES`, gives one;
+    nor do the right weights among `unread` products.
+    """
     topics = [item.topic for item in choice.constraints]
-    cheapest = [
-        good.number for good in sorted(choice.feasible, key=lambda good: (good.price_low or 0, good.number))
-    ]
-    found = features(choice.feasible)
-    length = min(k, len(found))
+    found, others = features(choice.feasible), features(unread)
+    # Places instead of numbers: this is the inner loop of a reset.
+    rows = list(found.values())
+    guesses = {
+        tuple(_order(_sums(rows, shares))[:k])
+        for shares in (concentration(topics)[: len(TOLD_DIMENSIONS)], *_GUESSES)
+    }
+    best: _Drawn | None = None
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
-        worth = weigh(found, weights)
-        gains = sorted(worth.values(), reverse=True)[:length]
-        if max(dcg([worth[number] for number in cheapest[:length]]), gains[0]) < PASS_NDCG * dcg(gains):
-            return weights
-    return None
+        worth = _sums(rows, [weights[name] / 100 for name in TOLD_DIMENSIONS])
+        ideal = sorted(worth, reverse=True)[:k]
+        least = ideal[0] - PLACE_TOLERANCE
+        # Most lists fail at their first place, which is quickly seen.
+        lists = [places for places in guesses if worth[places[0]] >= least]
+        passed = sum(is_ideal([worth[place] for place in places], ideal) for places in lists)
+        if others and not passed:
+            among = dict(zip(found, worth, strict=True))
+            taken = _best(weigh(others, weights), k)
+            passed = int(is_ideal([among.get(number, 0.0) for number in taken], ideal))
+        if best is None or passed < best.guesses:
+            best = _Drawn(passed, choice, weights)
+        if not best.guesses:
+            break
+    assert best is not None  # noqa: S101 - there is at least one draw
+    return best
 
 
-def _ranked(choice: Choice, weights: Mapping[str, int]) -> list[int]:
-    worth = utilities(choice.feasible, weights)
-    return sorted(worth, key=lambda number: (-worth[number], number))
+def _sums(rows: Sequence[tuple[float, float, float]], shares: Sequence[float]) -> list[float]:
+    one, two, three = shares
+    return [one * price + two * rating + three * shipping for price, rating, shipping in rows]
+
+
+def _order(worth: Sequence[float]) -> list[int]:
+    """Places, those that are worth most first."""
+    return sorted(range(len(worth)), key=worth.__getitem__, reverse=True)
+
+
+def _best(worth: Mapping[int, float], k: int) -> list[int]:
+    return sorted(worth, key=worth.__getitem__, reverse=True)[:k]
 
 
 def _priorities(setting: Setting, weights: Mapping[str, int]) -> Need:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Final
 
 from shopsim_env.rlve.choosing.choice import FEWEST_FEASIBLE, MOST_FEASIBLE, Choice, Limits, complete
-from shopsim_env.rlve.choosing.constraint import Constraint
+from shopsim_env.rlve.choosing.constraint import KINDS, Constraint
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting
 from shopsim_env.rlve.wishes import BOUNDS
 
+UNPRICED_KINDS: Final = frozenset(KINDS) - {"price_max", "price_min"}
 # Generators cannot plan for a shop in which everything is out of stock.
 _LEAST_AVAILABLE: Final = 0.05
 # The earlier goal's bound is wider by a share from this range, in per cent.
@@ -26,6 +27,15 @@ def limits_of(setting: Setting, constraints: int) -> Limits:
     available = max(_LEAST_AVAILABLE, 1 - setting.axes.p_oos)
     most = max(FEWEST_FEASIBLE, min(MOST_FEASIBLE, setting.axes.top_k))
     return Limits(constraints, setting.task_axes.slack, available, most=most)
+
+
+def wish_limits(setting: Setting) -> Limits:
+    """Limits of the wishes of product discovery and substitution.
+
+    A single wish is not about the price: searches give the cheapest first, which would meet it unread.
+    """
+    limits = limits_of(setting, setting.axes.m)
+    return replace(limits, kinds=UNPRICED_KINDS) if setting.axes.m == 1 else limits
 
 
 def loosened(setting: Setting, choice: Choice, limits: Limits, draws: Draws) -> Choice | None:

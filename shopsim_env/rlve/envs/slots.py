@@ -9,19 +9,16 @@ from dataclasses import replace
 from typing import Final
 
 from shopsim_env.rlve.choosing.choice import Choice, Limits, choose_in, no_choice
-from shopsim_env.rlve.choosing.constraint import KINDS
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting
-from shopsim_env.rlve.envs.goods import limits_of
+from shopsim_env.rlve.envs.goods import UNPRICED_KINDS, limits_of
 from shopsim_env.rlve.fact_model import Good
 
 FEWEST_SLOTS: Final = 2
 WHOLE_UNIT: Final = 100
 _MOST_CONSTRAINTS: Final = 2
 _SLOT_DRAWS: Final = 8
-# The budget speaks for the price: the cheapest product of a category must not meet its constraints.
-_SLOT_KINDS: Final = frozenset(KINDS) - {"price_max", "price_min"}
 
 
 def budget_for(optimum: int, slack: float) -> int:
@@ -78,11 +75,14 @@ def _slot(setting: Setting, pool: Pool, draws: Draws) -> Choice | None:
 
 
 def slot_limits(setting: Setting, pool: Pool, constraints: int) -> Limits:
-    """Limits of a slot. Products without a price do not fit, and take places of a search's hits."""
+    """Limits of a slot. Products without a price do not fit, and take places of a search's hits.
+
+    The budget speaks for the price: the cheapest product of a category must not meet its constraints.
+    """
     limits = limits_of(setting, constraints)
     unpriced = len(pool) - pool.priced.bit_count()
     most = max(1, min(limits.most, setting.axes.top_k - unpriced))
-    return replace(limits, fewest=1, most=most, misses=1, kinds=_SLOT_KINDS)
+    return replace(limits, fewest=1, most=most, misses=1, kinds=UNPRICED_KINDS)
 
 
 def binds(setting: Setting, slot: Choice) -> bool:

@@ -4,11 +4,14 @@ Belongs here: the goal of SUB and its grading. The score is `scores.ranking`, li
 the draw of constraints `choosing.choice`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
+from itertools import islice
+from operator import or_
 from typing import Any, Final, NamedTuple
 
-from shopsim_env.rlve.choosing.choice import FEWEST_FEASIBLE, Choice, Limits, choose
+from shopsim_env.rlve.choosing.choice import Choice, InStock, Limits, choose
 from shopsim_env.rlve.choosing.likeness import points
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.customer.needs import Brief, Revision
@@ -23,7 +26,7 @@ from shopsim_env.rlve.envs.base import (
     left_out,
     questions_for,
 )
-from shopsim_env.rlve.envs.goods import changed, limits_of, loosened
+from shopsim_env.rlve.envs.goods import changed, loosened, wish_limits
 from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import TaskScore
@@ -31,9 +34,11 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 3
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 6
 # Of the products that violate one constraint, so many are compared with the original.
 _MOST_NEAR: Final = 5
+# In hundredths of a star.
+_HARDLY_LESS_RATING: Final = 20
 _REQUEST: Final = {
     "zh": "商品{id}缺货了，请帮我找替代品，品类：{category}，最多推荐{k}款，都要有货，而且是最像它的。"
     "相似度这样算：类目相同2分，品牌相同1分，每有一种属性（颜色、材质等）与它有相同的取值1分，"
@@ -117,7 +122,8 @@ class Substitution(Task):
 
     def forced_chance(self) -> Fraction:
         """Chance that one product drawn from the category is among the best substitutes."""
-        return Fraction(len(self._original.best(self._choice)), len(self._choice.pool))
+        others = len(self._choice.pool) - 1  # it was told that the original is out of stock
+        return Fraction(len(self._original.best(self._choice)), others)
 
     def goal(self) -> dict[str, Any]:
         """Original, category, constraints and the best substitutes."""
@@ -172,7 +178,7 @@ def make(setting: Setting) -> Task:
     Raises:
         UsageError: the catalogue has no category in which constraints bind (code `no_choice`).
     """
-    limits = limits_of(setting, setting.axes.m)
+    limits = wish_limits(setting)
     best: _Drawn | None = None
     for attempt in range(_CHOICE_DRAWS):
         drawn = _drawn(setting, limits, setting.draws.fork("goal", attempt))
@@ -199,10 +205,11 @@ def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
     """A choice and the product that its feasible ones are to replace."""
     remains = setting.overlay.stock.remains
     choice = choose(setting.pools, draws, limits, remains)
-    near = [[good for good in goods if remains(good.number)][:_MOST_NEAR] for goods in choice.near()]
+    pool, sets = choice.pool, choice.near_sets(choice.pool.priced)
+    near = [_some(pool, bits & pool.offered, remains) for bits in sets]
     found: list[_Drawn] = []
-    for good in draws.shuffled(_replaceable(choice))[:_ORIGINAL_DRAWS]:
-        found.append(_judged(_without(choice, good), Original(choice.pool, good), near))
+    for good in _replaceable(pool, sets, remains, draws):
+        found.append(_judged(choice, Original(choice.pool, good), near))
         if not found[-1].faults:
             break
     return min(found, key=lambda one: one.faults)
@@ -211,8 +218,9 @@ def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
 def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) -> _Drawn:
     """A goal with its faults; the constraints whose neglect misleads most are told first.
 
-    Faults: the cheapest feasible product is a best one; more than half of the feasible ones are; a constraint
-    whose neglect brings up no product that is likelier than the best.
+    Faults: the cheapest feasible product is a best one; more than half of the feasible ones are; a best one
+    is hardly worse than the original in anything; a constraint whose neglect brings up no product that is
+    likelier than the best.
     """
     best = set(original.best(choice))
     top = max(map(original.points, choice.feasible))
@@ -220,28 +228,36 @@ def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) 
     others = [[good for good in goods if good != original.good] for goods in near]
     likest = [max(map(original.points, goods), default=0) for goods in others]
     harmless = sum(one <= top for one in likest)
-    faults = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + harmless
+    # These find a best one without any wish, or without the original: each weighs as much as all wishes.
+    no_worse = any(_hardly_worse(good, original.good) for good in choice.feasible if good.number in best)
+    whole = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + no_worse
+    faults = len(near) * (whole + (harmless == len(near))) + harmless
     order = sorted(range(len(likest)), key=lambda place: -likest[place])
     return _Drawn(faults, choice.ordered(order), original)
 
 
-def _replaceable(choice: Choice) -> list[Good]:
-    """Products that may be the original: those that meet all constraints and are out of stock as it is.
+def _hardly_worse(good: Good, original: Good) -> bool:
+    """Whether a product would be taken by an agent that wants no worse one, instead of reading the wishes."""
+    return (
+        (good.price_low or 0) * 10 <= (original.price_low or 0) * 11
+        and good.rating >= original.rating - _HARDLY_LESS_RATING
+        and good.ship_days <= original.ship_days + 1
+    )
 
-    Only where there is none, one in stock is taken out: the goals of a journey's other parts may rely on it.
+
+def _some(pool: Pool, bits: int, test: Callable[[int], bool]) -> list[Good]:
+    """The first few products of a set that pass a test."""
+    return list(islice((good for good in pool.members(bits) if test(good.number)), _MOST_NEAR))
+
+
+def _replaceable(pool: Pool, sets: Sequence[int], remains: InStock, draws: Draws) -> list[Good]:
+    """Products that may be the original: each violates one constraint, so that to be no worse says nothing.
+
+    They are out of stock as it is, if there are such: the goals of a journey's other parts may rely on the
+    others.
     """
-    pool, bits = choice.pool, choice.pool.priced
-    for item in choice.constraints:
-        bits &= pool.meeting(item)
-    feasible = {good.number for good in choice.feasible}
-    gone = [good for good in pool.members(bits) if good.number not in feasible]
-    if gone:
-        return gone
-    if len(feasible) > FEWEST_FEASIBLE:
-        return list(choice.feasible)
-    return [good for good in pool.members(pool.priced) if good.number not in feasible]
-
-
-def _without(choice: Choice, original: Good) -> Choice:
-    left = tuple(good for good in choice.feasible if good.number != original.number)
-    return Choice(choice.pool, choice.constraints, left, choice.misses)
+    bits = reduce(or_, sets)
+    goods = list(pool.members(bits & ~pool.in_stock))
+    goods += _some(pool, bits & pool.in_stock, lambda number: not remains(number))
+    goods = goods or list(pool.members(bits))
+    return draws.sample(goods, min(_ORIGINAL_DRAWS, len(goods)))

@@ -30,7 +30,8 @@ class DiscoveryOracle(Agent):
             return call_tools(
                 sight, ("catalog.search", {"query": "", "filters": wanted, "top_k": sight.top_k})
             )
-        cards = results_of(sight.results, "catalog.search")[0]["products"]
+        found = results_of(sight.results, "catalog.search")[0]["products"]
+        cards = [card for card in found if card["price"] is not None]
         return answer(sight, recommended_product_ids=ranked(cards, sight)[: sight.request["k"]])
 
 

@@ -15,7 +15,7 @@ from shopsim_env.rlve.panel.check import SIGNIFICANCE, Row
 HARDER: Final = 3
 CAPS: Final[Mapping[str, tuple[float, float]]] = {
     "PD": (0.10, 0.01),
-    "SUB": (0.16, 0.02),
+    "SUB": (0.20, 0.02),
     "CART": (0.35, 0.06),
     "RETURN": (0.25, 0.15),
     "STATUS": (0.26, 0.21),

@@ -12,7 +12,8 @@ from fractions import Fraction
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.scores.common import Number, TaskScore, clip, count, exact, finite, unreachable
 
-PASS_NDCG = 0.95
+# Utility that a place of the list may be off its ideal: weights are told in whole per cents.
+PLACE_TOLERANCE = 0.01
 
 
 class _Wanted:
@@ -72,10 +73,10 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], length: int) -> float:
             raise UsageError(
                 f"A gain must be at least 0, found {gain}; mend its source", code="score_bad_gain"
             )
-    best = dcg(sorted(ideal, reverse=True)[:length])
+    best = _dcg(sorted(ideal, reverse=True)[:length])
     if best <= 0:
         raise unreachable("The ideal list has no gain")
-    return min(1.0, dcg(gains[:length]) / best)
+    return min(1.0, _dcg(gains[:length]) / best)
 
 
 def discovery_mix(rank: Number, constraints: Number, stock: Number) -> float:
@@ -107,8 +108,8 @@ def score_discovery(
     Published: 2·nDCG@k - 1 by utility alone, best satisfaction in the list, share out of stock, mixed
     .55/.35/.10, success from 0.95 on. Changes: the gain is utility where the product is feasible and 0
     elsewhere; the ideal is taken over all feasible products and min(k, feasible) places; a repeated id
-    counts once; success is its own flag, because the published score ends at 0.90: at most k ids, each
-    feasible, nDCG at least 0.95.
+    counts once; success is its own flag, because the published score ends at 0.90 and lists in another order
+    reach 0.95 of the ideal: as many feasible ids as there are places, in an ideal order (`is_ideal`).
 
     Args:
         listed: Recommended ids, best first. Ids that `candidates` lacks gain nothing and count as
@@ -133,9 +134,17 @@ def score_discovery(
         "constraints": max(terms, default=-1.0),
         "stock": _unavailable([bool(one and one.in_stock) for one in known]),
     }
-    fits = 0 < len(distinct) <= k and all(one is not None and one.feasible for one in known)
+    fits = all(one is not None and one.feasible for one in known)
     score = discovery_mix(parts["rank"], parts["constraints"], parts["stock"])
-    return TaskScore(score, fits and found >= PASS_NDCG, {**parts, "ndcg": found})
+    ideal = sorted(feasible, reverse=True)[:k]
+    return TaskScore(score, fits and is_ideal(gains, ideal), {**parts, "ndcg": found})
+
+
+def is_ideal(utilities: Sequence[float], ideal: Sequence[float]) -> bool:
+    """Whether a list has at each place what the ideal one has there, up to `PLACE_TOLERANCE`."""
+    return len(utilities) == len(ideal) and all(
+        abs(one - best) <= PLACE_TOLERANCE for one, best in zip(utilities, ideal, strict=True)
+    )
 
 
 def score_substitution(
@@ -194,6 +203,6 @@ def _unavailable(in_stock: Sequence[bool]) -> float:
     return -in_stock.count(False) / len(in_stock) if in_stock else 0.0
 
 
-def dcg(gains: Sequence[float]) -> float:
+def _dcg(gains: Sequence[float]) -> float:
     """Discounted gain of a list in order: linear gain, discount log2(rank + 1)."""
     return sum(gain / math.log2(rank + 2) for rank, gain in enumerate(gains))

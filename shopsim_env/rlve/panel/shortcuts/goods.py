@@ -1,18 +1,15 @@
-"""Shortcuts in choosing goods, for product discovery and substitution.
+"""Shortcuts in product discovery.
 
 Belongs here: agents that leave out a part of what decides between products.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from shopsim_env.rlve.choosing.likeness import points
-from shopsim_env.rlve.oracles.base import Agent, answer, call_tools, results_of, search
+from shopsim_env.rlve.oracles.base import Agent, answer, ask_rest, call_tools, results_of, search
 from shopsim_env.rlve.oracles.discovery import DiscoveryOracle, ranked
-from shopsim_env.rlve.oracles.substitution import card_traits
 from shopsim_env.rlve.sight import Sight
-
-Card = Mapping[str, Any]
 
 
 class FirstHits(Agent):
@@ -54,42 +51,35 @@ class WorstFirst(DiscoveryOracle):
         return answer(sight, recommended_product_ids=ranked(cards, sight)[::-1][: sight.request["k"]])
 
 
-class NoWorse(Agent):
-    """SUB: the likest of what is no worse than the original in anything; no wish is read."""
+class Guessed(DiscoveryOracle):
+    """PD: what meets the wishes, by weights that were not told."""
 
-    def __init__(self) -> None:
-        self._original: Card | None = None
-        self._filters: Iterator[Mapping[str, Any]] = iter(())
+    def __init__(self, price: int, rating: int, shipping: int) -> None:
+        super().__init__()
+        self._weights = {"price": price, "rating": rating, "shipping": shipping}
 
     def act(self, sight: Sight) -> dict[str, Any]:
-        """Opens the original, searches with ever wider bounds, answers."""
-        for card in results_of(sight.results, "catalog.get_product"):
-            self._original, self._filters = card, _around(card)
-        if self._original is None:
-            return call_tools(sight, ("catalog.get_product", {"product_id": sight.request["original"]}))
-        own = self._original["product_id"]
-        hits = [card for found in results_of(sight.results, "catalog.search") for card in found["products"]]
-        others = [card for card in hits if card["product_id"] != own]
-        wider = next(self._filters, None)
-        if not others and wider is not None and sight.turns_left > 1:
-            wanted = wider if sight.turns_left > 2 else {}
-            return call_tools(sight, search(sight, sight.request["filters"], {"in_stock": True}, wanted))
-        traits = card_traits(self._original)
-        likest = max(others, key=lambda card: points(traits, card_traits(card)), default=None)
-        return answer(sight, recommended_product_ids=[likest["product_id"]] if likest else [])
+        """As the oracle, that heard other weights."""
+        return super().act(_told_weights(sight, self._weights))
 
 
-def _around(card: Card) -> Iterator[Mapping[str, Any]]:
-    price = card["price"] or 0
-    yield {
-        "price_max": price,
-        "rating_min": card["rating"],
-        "rating_count_min": card["rating_count"],
-        "ship_days_max": card["ship_days"],
-    }
-    yield {
-        "price_max": round(price * 1.1, 2),
-        "rating_min": max(0, card["rating"] - 0.2),
-        "ship_days_max": card["ship_days"] + 1,
-    }
-    yield {}
+class Unwished(Agent):
+    """PD: the best by the told weights of the cheapest of the category; no wish is read."""
+
+    def __init__(self, cheapest: int | None = None) -> None:
+        self._cheapest = cheapest
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """Asks, searches, ranks."""
+        if "priorities" not in sight.needs and sight.turns_left > 2:
+            return ask_rest(sight)
+        found = results_of(sight.results, "catalog.search")
+        if not found:
+            return call_tools(sight, search(sight, sight.request["filters"], {"in_stock": True}))
+        cards = [card for card in found[0]["products"] if card["price"] is not None]
+        cards = sorted(cards, key=lambda card: card["price"])[: self._cheapest]
+        return answer(sight, recommended_product_ids=ranked(cards, sight)[: sight.request["k"]])
+
+
+def _told_weights(sight: Sight, weights: Mapping[str, int]) -> Sight:
+    return replace(sight, needs={**sight.needs, "priorities": {"weights": weights}})
