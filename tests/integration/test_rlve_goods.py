@@ -97,6 +97,9 @@ def test_the_best_substitutes_are_those_of_brute_force(
         assert original is not None, "the customer names it"
         assert goal["original"] in episode.observation()["conversation"][0]["content"]
         assert not episode.overlay.stock.in_stock(original)
+        assert isinstance(episode.task, Substitution)
+        missed = [item for item in episode.task._choice.constraints if not item.met(facts[original])]
+        assert len(missed) == 1, "it misses one wish: what is no worse need not do"
         found = fitting(episode, facts, goal["category"], goal["constraints"])
         assert 3 <= len(found) == goal["feasible"] <= 30
         gained = {one.number: likeness(facts[original], one) for one in found}

@@ -40,11 +40,11 @@ from shopsim_env.rlve.scores.ranking import PLACE_TOLERANCE, Candidate, is_ideal
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
-_WEIGHT_DRAWS: Final = 12
+_WEIGHT_DRAWS: Final = 8
 _LEFT_OVER: Final = 2
 # In a larger category the best products by the weights alone hardly ever meet a wish that a few meet.
 _MOST_UNREAD: Final = 200
-_CHOICE_DRAWS: Final = 2
+_CHOICE_DRAWS: Final = 3
 # Weights that an agent might take which did not hear those that are told: fifths, halves, even ones.
 _GUESSES: Final = (
     (1, 1, 1),

@@ -132,8 +132,14 @@ def test_more_than_k_ids_fail() -> None:
     assert discovery(["best", "good"], k=1)[1] is False
 
 
-def test_the_wrong_order_fails_below_95_hundredths() -> None:
+def test_the_wrong_order_fails_also_where_little_is_lost() -> None:
     assert discovery(["good", "best"])[1] is False
+    # nDCG is (0.97 + 1 · SECOND) / (1 + 0.97 · SECOND) = 0.993.
+    close = {"best": Candidate(1.0, 1, 1, True), "next": Candidate(0.97, 1, 1, True)}
+    assert not score_discovery(["next", "best"], close, k=2, alpha=4).success
+    tied = {"best": Candidate(1.0, 1, 1, True), "next": Candidate(0.995, 1, 1, True)}
+    assert score_discovery(["next", "best"], tied, k=2, alpha=4).success
+    assert not score_discovery(["best"], tied, k=2, alpha=4).success
 
 
 def test_a_goal_without_feasible_products_is_refused() -> None:
