@@ -13,6 +13,17 @@ from shopsim_env.errors import UsageError
 
 # Far above what training reaches; a seed in the place of a difficulty is refused instead of played.
 MAX_DIFFICULTY = 10_000
+# What goals have at most, whatever d is: no catalogue offers more constraints that bind, no list is longer
+# than the products that meet them, no search shows more, no catalogue gives goods for a longer history, no
+# subject has more rules. The formulas end there in effect; an override above is refused.
+MOST_CONSTRAINTS, MOST_LISTED, MOST_HITS, MOST_ORDERS, MOST_RULES = 12, 30, 500, 37, 9
+MOST_OF_AXES: Mapping[str, int] = {
+    "m": MOST_CONSTRAINTS,
+    "k_rec": MOST_LISTED,
+    "top_k": MOST_HITS,
+    "H_orders": MOST_ORDERS,
+    "B_branch": MOST_RULES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,8 @@ def axes(d: int, overrides: Mapping[str, Any] | None = None) -> Axes:
         overrides: Values of single axes by name, in place of those of the formulas.
 
     Raises:
-        UsageError: `bad_difficulty`, `unknown_axis`, or `bad_axis` for a value outside its range.
+        UsageError: `bad_difficulty`, `unknown_axis`, or `bad_axis` for a value outside its range
+            (`MOST_OF_AXES`).
 
     Source: the published formulas; at d = 0 one constraint instead of two, as the published text says.
     """
@@ -176,7 +188,16 @@ def _overridden(level: Axes, overrides: Mapping[str, Any]) -> Axes:
         raise UsageError(
             f"overrides: expected names among {', '.join(AXES)}, found {unknown}", code="unknown_axis"
         )
-    return replace(level, **overrides)
+    changed = replace(level, **overrides)
+    for name in overrides:
+        most = MOST_OF_AXES.get(name)
+        if most is not None and overrides[name] > most:
+            raise UsageError(
+                f"axis {name}: expected at most {most}, which is what goals can have, found "
+                f"{overrides[name]}; lower it",
+                code="bad_axis",
+            )
+    return changed
 
 
 def _is_count(value: Any) -> bool:

@@ -92,14 +92,22 @@ def efficiency(turns: Turns) -> Fraction:
     return clip(1 - Fraction(2 * (turns.effective - 1), turns.budget - 1))
 
 
-def hallucination(used: Sequence[str], seen: Collection[str]) -> Fraction:
+def unseen_ids(used: Sequence[str], seen: Collection[str]) -> int:
+    """How many of the used ids were not seen."""
+    return sum(name not in seen for name in used)
+
+
+def hallucination(used: int, unseen: int) -> Fraction:
     """Published: minus the share of used ids that were not seen; 0 for none.
 
-    Changes: ids in carts and exchanges are used too (`UsedIds`), and `seen` holds what search, history,
-    orders or the customer brought up, not what the agent named first.
+    Args:
+        used: Ids that were used (`UsedIds.listed`).
+        unseen: Those that were not seen (`unseen_ids`).
+
+    Changes: ids in carts and exchanges are used too, and seen is what search, history, orders or the
+    customer brought up, not what the agent named first.
     """
-    unseen = sum(name not in seen for name in used)
-    return Fraction(-unseen, len(used)) if used else Fraction(0)
+    return Fraction(-unseen, used) if used else Fraction(0)
 
 
 def compose(task: Number, efficiency_part: Number, hallucination_part: Number) -> float:
@@ -132,7 +140,8 @@ def reward_episode(score: TaskScore, turns: Turns, used: UsedIds, seen: Collecti
         UsageError: `score_not_finite` or `score_not_a_number` for a score that is none.
     """
     names = used.listed()
-    quick, false = efficiency(turns), hallucination(names, seen)
+    unseen = unseen_ids(names, seen)
+    quick, false = efficiency(turns), hallucination(len(names), unseen)
     task = clip(exact(score.score, "task"))
     return EpisodeReward(
         total=compose(task, quick, false),
@@ -146,7 +155,7 @@ def reward_episode(score: TaskScore, turns: Turns, used: UsedIds, seen: Collecti
         exempt_turns=turns.exempt,
         effective_turns=turns.effective,
         used=len(names),
-        unseen=sum(name not in seen for name in names),
+        unseen=unseen,
     )
 
 

@@ -1,7 +1,7 @@
 """`shopsim rlve selfcheck`: oracles solve every episode, cheaters none by more than chance.
 
-Belongs here: arguments and the table. Playing and verdicts are in `panel.check`, which is imported on use:
-it needs the extra `rlve`.
+Belongs here: arguments and the table. Playing and verdicts are in `panel`, which is imported on use: it needs
+the extra `rlve`.
 """
 
 import argparse
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shopsim_env.rlve.panel.check import Row
 
 _LEVELS = re.compile(r"(\d+)(?:-(\d+))?(?:/(\d+))?")
-_HEAD = f"{'environment':<12}{'d':>3}  {'agent':<22}{'success':>14}{'chance':>9}{'total':>8}{'best':>8}"
+_HEAD = f"{'environment':<12}{'d':>3}  {'agent':<28}{'success':>14}{'chance':>9}{'total':>8}{'best':>8}"
 
 
 def add_selfcheck(subparsers: Any) -> None:
@@ -27,8 +27,10 @@ def add_selfcheck(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "selfcheck",
         help="prove that episodes can be solved and not be guessed",
-        description="Play oracles, cheaters and weaker honest agents over environments and difficulties. "
-        "Exit code 1 when an oracle fails or a cheater succeeds more often than chance allows.",
+        description="Play oracles, cheaters, shortcuts, saboteurs and weaker honest agents over environments "
+        "and difficulties. Exit code 1 when an oracle fails, a cheater or shortcut succeeds more often than "
+        "chance allows, a saboteur succeeds at all, an honest agent gains from difficulty, the chance itself "
+        "is too high, or the customer's words leave out what it tells.",
     )
     parser.add_argument(
         "--environments", default="C8", metavar="IDS", help="collection, or ids with commas (default C8)"
@@ -51,7 +53,9 @@ def add_selfcheck(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plays and prints; exit code 1 when a row has a problem."""
+    """Plays and prints; exit code 1 when there is a problem."""
+    from shopsim_env.rlve.panel.verdicts import problems
+
     for name in ("seeds", "workers"):
         if getattr(arguments, name) < 1:
             raise UsageError(f"--{name}: expected at least 1, found {getattr(arguments, name)}")
@@ -63,13 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
         rows += found
         if not arguments.json:
             show([_line(item) for item in found])
-    problems = [f"{item.env_id} d={item.difficulty}: {item.problem}" for item in rows if item.problem]
+    wrong = problems(rows)
     if arguments.json:
-        show_json({"ok": not problems, "problems": problems, "rows": [_row(item) for item in rows]})
+        show_json({"ok": not wrong, "problems": wrong, "rows": [_row(item) for item in rows]})
     else:
         episodes = sum(item.episodes for item in rows)
-        show(["", *(problems or [f"all {len(rows)} rows hold ({episodes} episodes)"])])
-    return 1 if problems else 0
+        good = f"all {len(rows)} rows hold, and the verdicts over them ({episodes} episodes)"
+        show(["", *(wrong or [good])])
+    return 1 if wrong else 0
 
 
 def levels(text: str) -> tuple[int, ...]:
@@ -97,7 +102,7 @@ def _jobs(arguments: argparse.Namespace) -> list[_Job]:
     chosen = arguments.environments
     ids = collection(chosen if chosen[:1] in "CR" and chosen[1:].isdigit() else chosen.split(","))
     names = tuple(arguments.agents.split(",")) if arguments.agents else None
-    _check_names(names or ())
+    _check_names(names or (), ids)
     return [
         (arguments.release, env_id, level, arguments.seeds, arguments.language, names)
         for env_id in (name for name in ENVIRONMENTS if name in ids)
@@ -105,12 +110,20 @@ def _jobs(arguments: argparse.Namespace) -> list[_Job]:
     ]
 
 
-def _check_names(names: Sequence[str]) -> None:
-    from shopsim_env.rlve.panel.check import PANEL
+def _check_names(names: Sequence[str], env_ids: Sequence[str]) -> None:
+    from shopsim_env.rlve.panel.members import MEMBERS, members_of
 
-    unknown = sorted(set(names) - set(PANEL))
+    unknown = sorted(set(names) - set(MEMBERS))
     if unknown:
-        raise UsageError(f"--agents: expected names among {', '.join(PANEL)}, found {unknown}")
+        raise UsageError(f"--agents: expected names among {', '.join(MEMBERS)}, found {unknown}")
+    playing = {name for env_id in env_ids for name in members_of(env_id)}
+    idle = [name for name in names if name not in playing]
+    if idle:
+        where = ", ".join(env_ids)
+        raise UsageError(
+            f"--agents: expected agents that play in {where}, found {idle}; name the environments in which "
+            "they do"
+        )
 
 
 def _played(jobs: Sequence[_Job], workers: int) -> "Iterator[list[Row]]":
@@ -134,7 +147,7 @@ def _line(item: "Row") -> str:
     mark = "  <-- " + item.problem if item.problem else ""
     success = f"{item.successes}/{item.episodes} {100 * item.success:5.1f} %"
     return (
-        f"{item.env_id:<12}{item.difficulty:>3}  {item.agent:<22}{success:>14}{100 * item.chance:>7.2f} %"
+        f"{item.env_id:<12}{item.difficulty:>3}  {item.agent:<28}{success:>14}{100 * item.chance:>7.2f} %"
         f"{item.total:>8.3f}{item.best:>8.3f}{mark}"
     )
 
@@ -151,5 +164,6 @@ def _row(item: "Row") -> dict[str, Any]:
         "mean_best": item.best,
         "mean_chance": item.chance,
         "failed_seeds": list(item.failed),
+        "unsaid": list(item.unsaid),
         "problem": item.problem,
     }

@@ -6,7 +6,7 @@ Belongs here: names, types, bounds.
 from dataclasses import fields
 from typing import Any, Final
 
-from shopsim_env.rlve.difficulty import Axes
+from shopsim_env.rlve.difficulty import MOST_OF_AXES, Axes
 from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.server.bodies import EXAMPLE_KEY, FENCE, REQUEST, WAITING
 from shopsim_env.server.fields import Field, Flag, Number, Table, Text, Turn
@@ -18,9 +18,9 @@ _MAX_COUNT: Final = 500
 _INT63: Final = 2**63 - 1
 
 
-def _axis(kind: object) -> Number:
+def _axis(name: str, kind: object) -> Number:
     if kind is int:
-        return Number(about="a count", least=1, most=_MAX_COUNT)
+        return Number(about="a count", least=1, most=MOST_OF_AXES.get(name, _MAX_COUNT))
     return Number(about="a share", least=0, most=1, whole=False)
 
 
@@ -32,7 +32,7 @@ RLVE_RESET: Final[dict[str, Field]] = {
     "language": LANGUAGE,
     "overrides": Table(
         about="axes by name instead of those of d, for ablations",
-        members={item.name: _axis(item.type) for item in fields(Axes)},
+        members={item.name: _axis(item.name, item.type) for item in fields(Axes)},
         default={},
     ),
     "strict": Flag(

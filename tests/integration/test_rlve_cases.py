@@ -20,7 +20,14 @@ from shopsim_env.rlve.difficulty import axes, task_axes
 from shopsim_env.rlve.environments import collection
 from shopsim_env.rlve.overlay.returns import WINDOWS, group_of
 from shopsim_env.rlve.protocol import FormatFault, read_turn
-from shopsim_env.rlve.reward import Turns, compose, efficiency, hallucination, reward_hard_failure
+from shopsim_env.rlve.reward import (
+    Turns,
+    compose,
+    efficiency,
+    hallucination,
+    reward_hard_failure,
+    unseen_ids,
+)
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.goods import BundlePick, CartLine, score_bundle, score_cart
 from shopsim_env.rlve.scores.orders import (
@@ -77,7 +84,8 @@ def quick(given: Case, expected: Case) -> None:
 
 
 def invented(given: Case, expected: Case) -> None:
-    assert hallucination(given["output_ids"], set(given["seen_ids"])) == near(expected["r_hall"])
+    used = given["output_ids"]
+    assert hallucination(len(used), unseen_ids(used, set(given["seen_ids"]))) == near(expected["r_hall"])
 
 
 def total(given: Case, expected: Case) -> None:

@@ -13,18 +13,17 @@ from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool, Pools
 from shopsim_env.rlve.choosing.sketch import Sketch
+from shopsim_env.rlve.difficulty import MOST_CONSTRAINTS, MOST_LISTED
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.wishes import BOUNDS
 
-FEWEST_FEASIBLE, MOST_FEASIBLE = 3, 30
+FEWEST_FEASIBLE, MOST_FEASIBLE = 3, MOST_LISTED
 FEWEST_MISSES: Final = 3
 # Of tries at most, with all wanted constraints, and with each smaller number of them.
 _TRIES, _ENOUGH, _EACH = 160, 12, 4
 # Products that a category must have for so many constraints to bind: measured, nine of ten draws then fit.
 _ROOM, _GROWTH = 10, 1.6
-# No catalogue offers more, however many are asked for.
-_MOST_THAT_BIND: Final = 12
 # Products that a constraint should keep out by itself, so that some of them are in stock almost surely.
 _KEPT_OUT: Final = 6
 _FIRST: Final = "price_max"
@@ -93,7 +92,7 @@ def choose(pools: Pools, draws: Draws, limits: Limits, in_stock: InStock) -> Cho
     Raises:
         UsageError: no category of this catalogue gives such a choice (code `no_choice`).
     """
-    limits = replace(limits, constraints=min(limits.constraints, _MOST_THAT_BIND))
+    limits = replace(limits, constraints=min(limits.constraints, MOST_CONSTRAINTS))
     offering = pools.with_room(int(_ROOM * _GROWTH**limits.constraints / limits.available))
     enough = _ENOUGH if limits.constraints <= len(BOUNDS) else _EACH
     for attempt in range(_TRIES):

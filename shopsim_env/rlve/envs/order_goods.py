@@ -8,19 +8,18 @@ from typing import Final
 
 from shopsim_env.errors import UsageError
 from shopsim_env.rlve.choosing.pool import Pool
+from shopsim_env.rlve.difficulty import MOST_ORDERS
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting
 
 # Draws per product: a catalogue of which most products have a price needs one or two.
 _TRIES: Final = 50
 BACKGROUND_ORDERS: Final = 3
-# Reached at d = 74; a longer history would take more products than a small catalogue has.
-MOST_ORDERS: Final = 40
 
 
 def history_length(setting: Setting) -> int:
     """Orders of a history: the published number, three more to confuse, and an end to it."""
-    return min(MOST_ORDERS, setting.axes.H_orders + BACKGROUND_ORDERS)
+    return min(MOST_ORDERS, setting.axes.H_orders) + BACKGROUND_ORDERS
 
 
 def draw_goods(

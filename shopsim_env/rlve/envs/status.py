@@ -60,6 +60,8 @@ class OrderStatus(Task):
         self._setting = setting
         self._asked = asked
         self._before = before
+        # A purchase in the episode adds to the book.
+        self._orders = len(setting.overlay.book.orders)
         self.turn_budget = setting.axes.T_max
         needs, later = self._needs(before or asked), self._needs(asked)
         revision = Revision(later[0]) if before else None
@@ -86,7 +88,7 @@ class OrderStatus(Task):
 
     def forced_chance(self) -> Fraction:
         """1 / orders for a listed one with its status; a named order leaves one status of five to guess."""
-        one = Fraction(1, len(self._setting.overlay.book.orders))
+        one = Fraction(1, self._orders)
         return one if self._asked.description else max(one, Fraction(1, len(STATUSES)))
 
     def goal(self) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from shopsim_env.rlve.choosing.constraint import merge_filters
 from shopsim_env.rlve.envs.base import ToolRecord
 from shopsim_env.rlve.sight import Sight
 
+Request = tuple[str, Mapping[str, Any]]
+"""Name and arguments of a call."""
+
 _ASK_REST = {"zh": "请问还有什么要求吗？", "en": "Do you have any other requirements?"}
 _WORKING = {"zh": "好的，我来看看。", "en": "Sure, let me have a look."}
 _DONE = {"zh": "这是我的结果。", "en": "Here is my result."}
@@ -50,6 +53,11 @@ def all_filters(sight: Sight) -> dict[str, Any]:
         {"in_stock": True},
     ]
     return merge_filters(parts)
+
+
+def search(sight: Sight, *filters: Mapping[str, Any]) -> Request:
+    """The search for all that meets these filters, as far as searches go."""
+    return "catalog.search", {"query": "", "filters": merge_filters(filters), "top_k": sight.top_k}
 
 
 def results_of(records: Sequence[ToolRecord], name: str) -> list[Mapping[str, Any]]:

@@ -14,7 +14,10 @@ _BOUNDS: Final = {
     "price_max": ("price", -1),
     "rating_min": ("rating", 1),
     "rating_count_min": ("rating_count", 1),
+    "rating_count_max": ("rating_count", -1),
     "ship_days_max": ("ship_days", -1),
+    "ship_days_min": ("ship_days", 1),
+    "stock_min": ("stock_qty", 1),
 }
 
 
@@ -28,6 +31,8 @@ def card_meets(card: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
         elif name in _BOUNDS:
             fact, sign = _BOUNDS[name]
             met = card[fact] is not None and sign * (card[fact] - wanted) >= 0
+        elif name == "in_stock":
+            met = (card["stock_qty"] > 0) == wanted
         else:
             met = card[name] == wanted
         if not met:

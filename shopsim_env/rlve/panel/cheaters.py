@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.oracles.base import Agent, all_filters, answer, ask_rest, call_tools, results_of
+from shopsim_env.rlve.panel.blind import BlindGuess
 from shopsim_env.rlve.sight import Sight
 
 _LONGEST_QUERY: Final = 200
@@ -156,9 +157,23 @@ class RandomId(_Looking):
 class CheckoutThenAnswer(FirstHit):
     """Buys the first thing, so that the cart is empty at the end."""
 
-    def _calls(self, sight: Sight) -> list[tuple[str, Mapping[str, Any]]]:
-        ids = {"shipping_address_id": "addr_001", "payment_method_id": "pay_001"}
-        return [*super()._calls(sight), ("order.checkout", ids)]
+    def __init__(self, draws: Draws) -> None:
+        super().__init__(draws)
+        self._viewed = False
+        self._bought = False
+
+    def act(self, sight: Sight) -> dict[str, Any]:
+        """As the first hit; before the answer it reads the ids for the checkout and buys."""
+        if not self._acted or self._bought:
+            return super().act(sight)
+        if not self._viewed:
+            self._viewed = True
+            return call_tools(sight, ("cart.view", {}))
+        self._bought = True
+        (cart,) = results_of(sight.results, "cart.view")
+        ids = {name: cart[name] for name in ("shipping_address_id", "payment_method_id")}
+        turn = call_tools(sight, ("order.checkout", ids))
+        return turn | answer(sight, **self._values(sight)) if sight.turns_left == 1 else turn
 
 
 class RepeatBest(Agent):
@@ -245,6 +260,7 @@ CHEATERS: Final[Mapping[str, Callable[[Draws], Agent]]] = {
     "guess variants": GuessVariants,
     "checkout then answer": CheckoutThenAnswer,
     "return any line": ReturnAnyLine,
+    "blind guess": BlindGuess,
     "-30": lambda _: MinusThirty(),
     "NaN": lambda _: NotANumber(),
 }

@@ -1,7 +1,7 @@
-"""The self-check: oracles solve, cheaters do not, weaker agents do not gain from difficulty.
+"""The self-check: plays the panel over environments, levels and seeds.
 
-Belongs here: playing the panel over environments, levels and seeds, and the verdicts. Printing is the
-command's.
+Belongs here: rows, and what is wrong with one of them. Verdicts over several rows are in `verdicts`, printing
+is the command's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,27 +10,17 @@ from fractions import Fraction
 from math import comb
 from typing import Final
 
-from shopsim_env.rlve.draws import Draws
-from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.rlve.episode import EpisodeKey
 from shopsim_env.rlve.market import Market
-from shopsim_env.rlve.oracles import oracle
-from shopsim_env.rlve.oracles.base import Agent
-from shopsim_env.rlve.oracles.journey import JourneyOracle
-from shopsim_env.rlve.panel.cheaters import CHEATERS
-from shopsim_env.rlve.panel.honest import HONEST
+from shopsim_env.rlve.panel.members import MEMBERS, agent, members_of
 from shopsim_env.rlve.panel.playing import Played, play
 
-ORACLE: Final = "oracle"
-# Names of all agents.
-PANEL: Final = (ORACLE, *CHEATERS, *HONEST)
 ORACLE_SUCCESS: Final = Fraction(999, 1000)
 BEST_MARGIN: Final = 0.02
 CHANCE_MARGIN: Final = 0.02
 # Hundreds of rows are judged at once: a cheater is accused of what would happen once in a thousand otherwise.
 SIGNIFICANCE: Final = 0.001
-# Searching once and taking what comes first is the task itself where nothing else is asked for.
-HONEST_AT_ZERO: Final = frozenset({"first hit", "repeat best id"})
+_FEW: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +28,12 @@ class Row:
     """One agent at one level of one environment.
 
     Args:
-        agent: Name; `kind` is `oracle`, `cheater` or `honest`.
+        agent: Name; `kind` is its kind (`members`).
         episodes, successes: Counts.
         total, best: Means of the total and of the best total that any play can reach.
         chance: Mean forced chance.
         failed: Seeds of episodes without success, the first few.
+        unsaid: What the customer's words left out, the first few: id and seed.
     """
 
     env_id: str
@@ -55,6 +46,7 @@ class Row:
     best: float
     chance: float
     failed: tuple[int, ...]
+    unsaid: tuple[str, ...] = ()
 
     @property
     def success(self) -> float:
@@ -71,11 +63,12 @@ class Row:
                 )
             if self.total < self.best - BEST_MARGIN:
                 return f"oracle's mean total {self.total:.3f} is below the best possible {self.best:.3f}"
-        at_home = self.difficulty == 0 and self.agent in HONEST_AT_ZERO
         allowed = self.chance + CHANCE_MARGIN
-        if self.kind == "cheater" and not at_home and self._beats(allowed):
-            counts = f"{self.successes} of {self.episodes}"
-            return f"{self.agent} succeeds in {counts}, chance is {self.chance:.4f}"
+        counts = f"{self.agent} succeeds in {self.successes} of {self.episodes}"
+        if self.kind in ("cheater", "shortcut") and self._beats(allowed):
+            return f"{counts}, chance is {self.chance:.4f}"
+        if self.kind == "saboteur" and self.successes:
+            return f"{counts}, it makes one thing wrong every time: that is not graded"
         return ""
 
     def _beats(self, chance: float) -> bool:
@@ -91,23 +84,6 @@ def tail(successes: int, count: int, chance: float) -> float:
     )
 
 
-def agent(env_id: str, name: str, seed: int) -> Agent:
-    """A fresh agent of the panel for one episode; cheaters play each part of a journey by itself."""
-    draws = Draws("panel", name, seed)
-    if name in HONEST:
-        return HONEST[name](env_id, draws)
-    if name in CHEATERS:
-        make = CHEATERS[name]
-        parts = {part: lambda: make(draws) for part in ENVIRONMENTS}
-        return JourneyOracle(parts) if env_id == "JOURNEY" else make(draws)
-    return oracle(env_id)
-
-
-def kind(name: str) -> str:
-    """`oracle`, `cheater` or `honest`."""
-    return "cheater" if name in CHEATERS else "honest" if name in HONEST else ORACLE
-
-
 def check(
     market: Market,
     env_ids: Sequence[str],
@@ -120,12 +96,14 @@ def check(
     """Plays the panel; one row per environment, level and agent."""
     for env_id in env_ids:
         for level in levels:
-            for name in names or PANEL:
+            for name in members_of(env_id):
+                if names is not None and name not in names:
+                    continue
                 played = [
                     play(market, EpisodeKey(env_id, level, seed, language), agent(env_id, name, seed))
                     for seed in seeds
                 ]
-                yield row(env_id, level, name, kind(name), played)
+                yield row(env_id, level, name, MEMBERS[name].kind, played)
 
 
 def row(env_id: str, level: int, name: str, of_kind: str, played: Sequence[Played]) -> Row:
@@ -141,5 +119,6 @@ def row(env_id: str, level: int, name: str, of_kind: str, played: Sequence[Playe
         total=sum(one.total for one in played) / count,
         best=sum(one.best for one in played) / count,
         chance=float(sum((one.chance for one in played), Fraction(0)) / count),
-        failed=tuple(one.key.seed for one in played if not one.success)[:5],
+        failed=tuple(one.key.seed for one in played if not one.success)[:_FEW],
+        unsaid=tuple(f"{name} (seed {one.key.seed})" for one in played for name in one.unsaid)[:_FEW],
     )

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shopsim_env.errors import UsageError
+from shopsim_env.rlve.difficulty import MOST_RULES
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.policy.cases import Case, compose, number_in
 from shopsim_env.rlve.policy.evaluate import Decision
@@ -27,7 +28,7 @@ from shopsim_env.rlve.policy.vocabulary import (
 from shopsim_env.rlve.policy.wording import clause, core, sentence
 from shopsim_env.rlve.scores.policy import YES_NO, PolicyAnswer
 
-MAX_BRANCH = 9
+MAX_BRANCH = MOST_RULES
 # Answers that many questions share are kept rare, so that none can be guessed.
 _YES_NO_SHARE, _YES_NO_BRANCH = 0.02, 4
 _UNCOVERED_SHARE, _UNCOVERED_BRANCH = 0.01, 2

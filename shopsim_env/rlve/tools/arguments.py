@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from shopsim_env.rlve.difficulty import MOST_HITS
 from shopsim_env.rlve.overlay.cart import MOST_UNITS
 
-MOST_HITS = 500
 _ENGLISH = "x-en"
 Problem = dict[str, Any]
 

@@ -135,6 +135,18 @@ def test_a_value_outside_its_range_is_refused(name, value):
     assert caught.value.code == "bad_axis"
 
 
+@pytest.mark.parametrize(
+    ("name", "most"), [("m", 12), ("k_rec", 30), ("top_k", 500), ("H_orders", 37), ("B_branch", 9)]
+)
+def test_an_override_above_what_goals_can_have_is_refused(name, most):
+    """It would be lowered in effect, and the ablation pass as one of another value."""
+    assert getattr(axes(3, {name: most}), name) == most
+    match = rf"axis {name}: expected at most {most}.*found {most + 1}"
+    with pytest.raises(UsageError, match=match) as caught:
+        axes(3, {name: most + 1})
+    assert caught.value.code == "bad_axis"
+
+
 @pytest.mark.parametrize("name", ["m", "k_rec", "T_max", "top_k", "H_orders", "B_branch", "B_tool"])
 def test_counts_are_at_least_1(name):
     assert getattr(axes(0, {name: 1}), name) == 1

@@ -17,6 +17,7 @@ from shopsim_env.rlve.reward import (
     hallucination,
     reward_episode,
     reward_hard_failure,
+    unseen_ids,
 )
 from shopsim_env.rlve.scores.common import TaskScore
 from shopsim_env.rlve.scores.goods import CartLine, score_cart
@@ -61,7 +62,7 @@ def test_turns_are_counts(numbers: tuple[int, ...]) -> None:
     ],
 )
 def test_hallucination_by_hand(used: list[str], seen: set[str], expected: Fraction) -> None:
-    assert hallucination(used, seen) == expected
+    assert hallucination(len(used), unseen_ids(used, seen)) == expected
 
 
 def test_ids_in_carts_and_exchanges_need_a_source_too() -> None:
