@@ -86,6 +86,8 @@ def _parts(value: dict[Any, Any] | list[Any]) -> Iterable[Any]:
 def _check_text(text: Any) -> None:
     if not isinstance(text, str):
         raise StrictJsonError(f"expected texts as keys, found {type(text).__name__}")
+    if text.isascii():
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -35,6 +35,7 @@ from shopsim_env.sqlite import open_readonly
 # Beyond this a recorded number is no price of anything: ten thousand million, in hundredths.
 _LARGEST_PRICE = 10**12
 _STEP = 4_096
+_FAMILY_NAMES = {number: name for name, number in FAMILY_IDS.items()}
 _Row = tuple[Any, ...]
 _Levels = tuple[str, ...]
 
@@ -137,12 +138,18 @@ def _fill_products(
         facts = _shop_facts(product.asin, record.get("shop_facts") or {})
         derived.update(name for name, (_, is_derived) in facts.items() if is_derived)
         flat = [part for pair in facts.values() for part in pair]
-        row = (number, product.asin, place + 1, product.brand or None, low, high, *flat)
+        named = sorted(
+            (FAMILY_IDS[family], value, origin)
+            for family, value, origin in attributes_of(product, families_by_path[place])
+        )
+        families.update(_FAMILY_NAMES[family] for family, _, _ in named)
+        texts = (product.title, compact_json(named))
+        row = (number, product.asin, place + 1, product.brand or None, low, high, *flat, *texts)
         connection.execute(f"INSERT INTO fact VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
-        for family, value, origin in attributes_of(product, families_by_path[place]):
-            families[family] += 1
-            attribute = (number, FAMILY_IDS[family], value, place + 1, low, origin)
-            connection.execute("INSERT INTO attribute VALUES (?, ?, ?, ?, ?, ?)", attribute)
+        connection.executemany(
+            "INSERT INTO attribute VALUES (?, ?, ?, ?, ?, ?)",
+            [(number, family, value, place + 1, low, origin) for family, value, origin in named],
+        )
         if on_progress and number % _STEP == 0:
             on_progress(number, report.products)
     return WorldReport(report.products, report.categories, dict(derived), without, dict(families))

@@ -7,6 +7,7 @@ next, and what generators do with the values, is not here.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from shopsim_env.errors import UsageError
@@ -24,6 +25,8 @@ MOST_OF_AXES: Mapping[str, int] = {
     "H_orders": MOST_ORDERS,
     "B_branch": MOST_RULES,
 }
+# Levels in use at once are few; every reset asks for those of its own.
+_KEPT_LEVELS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,12 @@ def axes(d: int, overrides: Mapping[str, Any] | None = None) -> Axes:
     Source: the published formulas; at d = 0 one constraint instead of two, as the published text says.
     """
     check_difficulty(d)
-    level = Axes(
+    return _overridden(_axes(d), overrides) if overrides else _axes(d)
+
+
+@lru_cache(maxsize=_KEPT_LEVELS)
+def _axes(d: int) -> Axes:
+    return Axes(
         m=2 + d // 2 if d else 1,
         k_rec=min(10, 3 + d // 3),
         T_max=4 + d // 2,
@@ -128,7 +136,6 @@ def axes(d: int, overrides: Mapping[str, Any] | None = None) -> Axes:
         B_branch=1 + d // 3,
         B_tool=1 + d // 2,
     )
-    return _overridden(level, overrides or {})
 
 
 def task_axes(d: int) -> TaskAxes:
@@ -140,6 +147,11 @@ def task_axes(d: int) -> TaskAxes:
     Source: the published formulas; at d = 0 no variants, as the published text says.
     """
     check_difficulty(d)
+    return _task_axes(d)
+
+
+@lru_cache(maxsize=_KEPT_LEVELS)
+def _task_axes(d: int) -> TaskAxes:
     items = min(5, 1 + d // 3)
     return TaskAxes(
         cart_items=items,

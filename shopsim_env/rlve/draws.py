@@ -44,6 +44,11 @@ class Draws:
         child._block = []
         return child
 
+    @property
+    def key(self) -> bytes:
+        """The 64 bytes that stand for this path: a key for hashes of the caller's own."""
+        return self._key
+
     def code(self, *path: str | int) -> int:
         """A number of 64 bits for this path; draws nothing."""
         return int.from_bytes(_digest(self._key, path)[:8], "big")
@@ -58,7 +63,8 @@ class Draws:
             raise UsageError(
                 f"draw: expected at least one thing to choose from, found {count}", code="empty_draw"
             )
-        return self._next() * count >> _BITS
+        block = self._block
+        return (block.pop() if block else self._next()) * count >> _BITS
 
     def between(self, low: int, high: int) -> int:
         """An integer from `low` to `high`, both included."""
@@ -66,7 +72,8 @@ class Draws:
 
     def chance(self, share: float) -> bool:
         """True with this chance, 0 to 1."""
-        return self._next() < share * _WHOLE
+        block = self._block
+        return (block.pop() if block else self._next()) < share * _WHOLE
 
     def pick(self, items: Sequence[_Item]) -> _Item:
         """One of the items."""
@@ -85,8 +92,10 @@ class Draws:
         rest = list(items)
         if count > len(rest):
             raise UsageError(f"draw: expected at least {count} items, found {len(rest)}", code="empty_draw")
+        left = len(rest)
         for place in range(count):
-            other = place + self.below(len(rest) - place)
+            # `below`, in place: lists are shuffled in every reset.
+            other = place + (self._next() * (left - place) >> _BITS)
             rest[place], rest[other] = rest[other], rest[place]
         return rest[:count]
 
@@ -103,11 +112,12 @@ class Draws:
         return found
 
     def _next(self) -> int:
-        if not self._block:
+        block = self._block
+        if not block:
             digest = blake2b(self._count.to_bytes(8, "big"), key=self._key).digest()
             self._count += 1
-            self._block = list(_BLOCK.unpack(digest))
-        return self._block.pop()
+            block = self._block = list(_BLOCK.unpack(digest))
+        return block.pop()
 
 
 def _digest(key: bytes, path: Sequence[str | int]) -> bytes:

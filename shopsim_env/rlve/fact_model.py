@@ -46,6 +46,7 @@ class Facts:
     stock: int
     provenance: Mapping[str, str]
     attributes: tuple[Attribute, ...]
+    title: str
 
     def values(self, family: str) -> tuple[int, ...]:
         """Values of one family, ascending."""

@@ -5,8 +5,12 @@ come about (`pipelines.stages.rlve_world`), ids and stock of an episode, and who
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
 
 from shopsim_env.cache import BoundedCache
 from shopsim_env.errors import ReleaseError, UsageError
@@ -21,9 +25,19 @@ KEPT_FACTS = 4_096
 ROOT_CATEGORY = 1
 _FACTS = (
     "SELECT id, asin, category, brand, price_low, price_high, rating, rating_count, ship_days, stock, "
-    "rating_derived, rating_count_derived, ship_days_derived, stock_derived FROM fact WHERE "
+    "rating_derived, rating_count_derived, ship_days_derived, stock_derived, title, attributes "
+    "FROM fact WHERE "
 )
+# A statement names so many products, or one; what is missing is filled up with the last.
+_TOGETHER: Final = 32
 _DERIVABLE = ("rating", "rating_count", "ship_days", "stock")
+_PROVENANCES: Final[Mapping[tuple[int, ...], Mapping[str, str]]] = {
+    flags: MappingProxyType(
+        {name: "derived" if flag else "source" for name, flag in zip(_DERIVABLE, flags, strict=True)}
+    )
+    for flags in product((0, 1), repeat=len(_DERIVABLE))
+}
+_Key = TypeVar("_Key", int, str)
 
 
 class World:
@@ -40,6 +54,7 @@ class World:
         self._database = ReadOnlyDatabase(path)
         self._kept: BoundedCache[str, Facts] = BoundedCache(KEPT_FACTS)
         self._categories: BoundedCache[int, Category] = BoundedCache(KEPT_FACTS)
+        self._attributes: BoundedCache[tuple[int, int, str], Attribute] = BoundedCache(KEPT_FACTS)
         try:
             self._size = self._check(path)
             self.families: Mapping[str, Family] = {item.name: item for item in self._families()}
@@ -64,6 +79,18 @@ class World:
         """
         kept = self._kept.get(asin)
         return kept if kept is not None else self._read("asin = ?", asin)
+
+    def facts_of(self, asins: Sequence[str]) -> list[Facts]:
+        """Facts of these products, in their order: many are read at once.
+
+        Raises:
+            UsageError: No such product (code `unknown_product`).
+        """
+        return self._read_all("asin", asins, attrgetter("asin"))
+
+    def facts_at_all(self, numbers: Sequence[int]) -> list[Facts]:
+        """Like `facts_of`, by number."""
+        return self._read_all("id", numbers, attrgetter("number"))
 
     def facts_at(self, number: int) -> Facts:
         """Facts of the product with this number, from 1 to `len(world)`: a uniform draw needs no list.
@@ -136,7 +163,7 @@ class World:
             "CROSS JOIN attribute a ON a.id = f.id WHERE f.category BETWEEN ? AND ?"
         )
         rows = self._database.rows(sql, (number, self.category(number).last))
-        return [(product, self._names[family].name, value) for product, family, value in rows]
+        return [(number, self._names[family].name, value) for number, family, value in rows]
 
     def matching(self, wishes: Wishes, *, limit: int) -> tuple[str, ...]:
         """Asins of products that meet all wishes, the cheapest first; those without a price come before.
@@ -218,24 +245,43 @@ class World:
         rows = self._database.rows(_FACTS + condition, (key,))
         if not rows:
             raise UsageError(f"expected a product of this release, found {key!r}", code="unknown_product")
-        number, asin, category, brand, low, high, *rest = rows[0]
-        rating, rating_count, ship_days, stock, *flags = rest
-        derived = zip(_DERIVABLE, flags, strict=True)
-        provenance = {name: "derived" if flag else "source" for name, flag in derived}
+        return self._facts(*rows[0])
+
+    def _read_all(self, column: str, keys: Sequence[_Key], key_of: Callable[[Facts], _Key]) -> list[Facts]:
+        found: dict[_Key, Facts] = {}
+        condition = f"{column} IN ({', '.join('?' * _TOGETHER)})"
+        for start in range(0, len(keys), _TOGETHER):
+            some = list(keys[start : start + _TOGETHER])
+            some += [some[-1]] * (_TOGETHER - len(some))
+            for row in self._database.rows(_FACTS + condition, some):
+                facts = self._facts(*row)
+                found[key_of(facts)] = facts
+        missing = next((key for key in keys if key not in found), None)
+        if missing is not None:
+            raise UsageError(f"expected a product of this release, found {missing!r}", code="unknown_product")
+        return [found[key] for key in keys]
+
+    def _facts(self, number: int, asin: str, *columns: Any) -> Facts:
+        category, brand, low, high, rating, rating_count, ship_days, stock, *rest = columns
+        *flags, title, attributes = rest
         facts = Facts(
             *(number, asin, category, brand, low, high, rating, rating_count, ship_days, stock),
-            provenance,
-            self._attributes(number),
+            _PROVENANCES[tuple(flags)],
+            tuple([self._attribute(*named) for named in json.loads(attributes)]),
+            title,
         )
-        self._kept.put(facts.asin, facts)
+        self._kept.put(asin, facts)
         return facts
 
-    def _attributes(self, number: int) -> tuple[Attribute, ...]:
-        sql = "SELECT family, value, origin FROM attribute WHERE id = ? ORDER BY family, value"
-        return tuple(
-            Attribute(self._names[family].name, self._names[family].word(value), value, origin)
-            for family, value, origin in self._database.rows(sql, (number,))
-        )
+    def _attribute(self, family: int, value: int, origin: str) -> Attribute:
+        """Shared by all products that name it."""
+        key = (family, value, origin)
+        found = self._attributes.get(key)
+        if found is None:
+            named = self._names[family]
+            found = Attribute(named.name, named.word(value), value, origin)
+            self._attributes.put(key, found)
+        return found
 
     def _query(self, wishes: Wishes) -> Query:
         category = self.category(_asked(wishes))

@@ -5,7 +5,7 @@ Belongs here: the composition and its parts, exact in fractions and given out as
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -43,7 +43,10 @@ class EpisodeReward:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in _PARTS}
+
+
+_PARTS = tuple(item.name for item in fields(EpisodeReward))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from shopsim_env.versions import RLVE_SUITE_VERSION
 
-WORLD_SCHEMA_VERSION: Final = 1
+WORLD_SCHEMA_VERSION: Final = 2
 MANIFEST_DDL: Final = "CREATE TABLE world (payload TEXT NOT NULL)"
 
 # Ids number the paths in order of their levels, so that a category and all below it are `id` to `last`.
@@ -19,11 +19,14 @@ CATEGORY_DDL: Final = (
 )
 # `id` is the number of the product in the catalogue. Money in hundredths, rating in hundredths of a star.
 # `*_derived` is 1 where the source says nothing: provenance, and free of charge in SQLite's row format.
+# `title` repeats the catalogue's, and `attributes` the rows of `attribute` in their order, as JSON with
+# family, value and origin: a search shows two hundred products, and each is then one row of one table.
 FACT_DDL: Final = (
     "CREATE TABLE fact (id INTEGER PRIMARY KEY, asin TEXT NOT NULL UNIQUE, category INTEGER NOT NULL, "
     "brand TEXT, price_low INTEGER, price_high INTEGER, rating INTEGER NOT NULL, rating_derived INTEGER "
     "NOT NULL, rating_count INTEGER NOT NULL, rating_count_derived INTEGER NOT NULL, ship_days INTEGER NOT "
-    "NULL, ship_days_derived INTEGER NOT NULL, stock INTEGER NOT NULL, stock_derived INTEGER NOT NULL)"
+    "NULL, ship_days_derived INTEGER NOT NULL, stock INTEGER NOT NULL, stock_derived INTEGER NOT NULL, "
+    "title TEXT NOT NULL, attributes TEXT NOT NULL)"
 )
 # `family` numbers `family.id`; `value` is a row of `family_value`, or thousandths of the family's unit. Both
 # category and price repeat those of the product: the index then finds the cheapest ones of a category.

@@ -4,8 +4,9 @@ Belongs here: reading a product once for many episodes, and categories by name. 
 is in `selection`; what an episode changes (ids, stock, variants) is in `overlay`.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from shopsim_env.cache import BoundedCache
 from shopsim_env.release.opening import Release
@@ -16,6 +17,7 @@ from shopsim_env.rlve.schema import CATEGORY_SEPARATOR
 from shopsim_env.rlve.selection import Selections
 
 KEPT_ITEMS: Final = 32_768
+_Key = TypeVar("_Key", int, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,12 @@ class Item:
     """A product as the tools show it. `card` lacks what an episode decides: id and stock."""
 
     facts: Facts
-    title: str
     card: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """As in the catalogue."""
+        return self.facts.title
 
 
 class Shelf:
@@ -66,7 +72,7 @@ class Shelf:
             UsageError: No such product (code `unknown_product`).
         """
         found = self._by_number.get(number)
-        return found if found is not None else self._read(self.world.facts_at(number))
+        return found if found is not None else self._put(self.world.facts_at(number))
 
     def item_of(self, asin: str) -> Item:
         """The product with this asin.
@@ -75,7 +81,19 @@ class Shelf:
             UsageError: No such product (code `unknown_product`).
         """
         found = self._by_asin.get(asin)
-        return found if found is not None else self._read(self.world.facts(asin))
+        return found if found is not None else self._put(self.world.facts(asin))
+
+    def items(self, numbers: Sequence[int]) -> list[Item]:
+        """The products with these numbers, in their order; those not kept are read together.
+
+        Raises:
+            UsageError: No such product (code `unknown_product`).
+        """
+        return _together(numbers, self._by_number, self._read_at)
+
+    def items_of(self, asins: Sequence[str]) -> list[Item]:
+        """Like `items`, by asin."""
+        return _together(asins, self._by_asin, self._read_of)
 
     def categories_named(self, text: str) -> list[int]:
         """Numbers of the categories with this path, else of those whose last level is this, in order."""
@@ -93,14 +111,19 @@ class Shelf:
                 names.setdefault(levels[-1].casefold(), []).append(number)
         return names | paths
 
-    def _read(self, facts: Facts) -> Item:
-        product = self.release.product(facts.asin)
+    def _read_at(self, numbers: Sequence[int]) -> list[Item]:
+        return [self._put(facts) for facts in self.world.facts_at_all(numbers)]
+
+    def _read_of(self, asins: Sequence[str]) -> list[Item]:
+        return [self._put(facts) for facts in self.world.facts_of(asins)]
+
+    def _put(self, facts: Facts) -> Item:
         named: dict[str, list[str]] = {}
         for attribute in facts.attributes:
             named.setdefault(attribute.family, []).append(attribute.name)
         levels = self.world.category(facts.category).levels
         card = {
-            "title": product.title,
+            "title": facts.title,
             "price": units(facts.price_low),
             "rating": units(facts.rating),
             "rating_count": facts.rating_count,
@@ -109,10 +132,19 @@ class Shelf:
             "brand": facts.brand,
             "key_attrs": named,
         }
-        item = Item(facts, product.title, card)
+        item = Item(facts, card)
         self._by_number.put(facts.number, item)
         self._by_asin.put(facts.asin, item)
         return item
+
+
+def _together(
+    keys: Sequence[_Key], kept: BoundedCache[_Key, Item], read: Callable[[Sequence[_Key]], list[Item]]
+) -> list[Item]:
+    found = {key: kept.get(key) for key in keys}
+    missing = [key for key, item in found.items() if item is None]
+    found.update(zip(missing, read(missing), strict=True))
+    return [item for key in keys if (item := found[key]) is not None]
 
 
 def units(hundredths: int | None) -> int | float | None:

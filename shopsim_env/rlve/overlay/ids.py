@@ -5,6 +5,7 @@ term reads. Who shows what is the tools' business.
 """
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Final
 
 from shopsim_env.errors import UsageError
@@ -22,7 +23,7 @@ class OpaqueIds:
     """
 
     def __init__(self, draws: Draws) -> None:
-        self._draws = draws.fork("product ids")
+        self._key = draws.fork("product ids").key
         self._ids: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
         self._shown: dict[str, int] = {}
@@ -43,14 +44,20 @@ class OpaqueIds:
         return self._shown.get(product_id)
 
     def _new(self, number: int) -> str:
-        name = f"p_{self._draws.code(number) >> 16:012x}"
+        # A list of two hundred products makes as many ids: one hash each, of fixed-size numbers.
+        name = self._code(number, 0)
         attempt = 0
         while name in self._numbers:
             attempt += 1
-            name = f"p_{self._draws.code(number, attempt) >> 16:012x}"
+            name = self._code(number, attempt)
         self._ids[number] = name
         self._numbers[name] = number
         return name
+
+
+    def _code(self, number: int, attempt: int) -> str:
+        text = number.to_bytes(8, "big") + attempt.to_bytes(4, "big")
+        return "p_" + blake2b(text, digest_size=6, key=self._key).hexdigest()
 
 
 class Seen:

@@ -54,10 +54,10 @@ class Stock:
         """Whether a product can be bought now."""
         return self.units(number) > 0
 
-    def remains(self, number: int) -> bool:
-        """Like `in_stock`, for a product that is in stock in the world: reads no facts."""
+    def remains(self, number: int, least: int = 1) -> bool:
+        """Whether so many can be bought now of a product of which the world has so many: reads no facts."""
         if number in self._forced or number in self._sold:
-            return self.in_stock(number)
+            return self.units(number) >= least
         return not self._is_out(number)
 
     def remaining(self, numbers: Iterable[int], least: int = 1) -> list[int]:

@@ -26,7 +26,7 @@ def rerank(overlay: Overlay, args: Rerank) -> Result:
         return {"product_ids": []}
     where = overlay.release.product_set(number for number in numbers if number is not None)
     result = overlay.release.search(args.query, len(known), where=where)
-    ranked = [numbers[overlay.shelf.item_of(asin).facts.number] for asin in result.asins]
+    ranked = [numbers[item.facts.number] for item in overlay.shelf.items_of(result.asins)]
     return {"product_ids": list(dict.fromkeys([*ranked, *known]))[: args.top_k]}
 
 

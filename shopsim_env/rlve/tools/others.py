@@ -34,4 +34,4 @@ def visit_history(overlay: Overlay, args: Nothing) -> Result:  # noqa: ARG001
     """Cards of the products that the customer looked at."""
     for number in overlay.visits:
         overlay.show(number, "history")
-    return {"products": [card(overlay, overlay.shelf.item(number)) for number in overlay.visits]}
+    return {"products": [card(overlay, item) for item in overlay.shelf.items(overlay.visits)]}

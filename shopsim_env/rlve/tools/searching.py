@@ -3,7 +3,7 @@
 Belongs here: which products a search shows, in which order. Cards and arguments are in `catalog`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from shopsim_env.rlve.draws import Draws
@@ -61,21 +61,21 @@ def _ranked(overlay: Overlay, query: str, picked: Picked, most: int) -> list[Ite
         result = release.search(query, asked, where=where)
         if result.status == EMPTY_QUERY:
             return None
-        hits = list(_kept(overlay, result.asins, picked.least, most))
+        hits = _kept(overlay, result.asins, picked.least, most)
         if len(hits) == most or len(result.asins) < asked:
             return hits
         asked *= 4
 
 
-def _kept(overlay: Overlay, asins: Sequence[str], least: int, most: int) -> Iterator[Item]:
-    count = 0
-    for asin in asins:
-        item = overlay.shelf.item_of(asin)
-        if not least or overlay.stock.units(item.facts.number) >= least:
-            yield item
-            count += 1
-            if count == most:
-                return
+def _kept(overlay: Overlay, asins: Sequence[str], least: int, most: int) -> list[Item]:
+    """The first hits in stock; as many are read at once as may be shown."""
+    found: list[Item] = []
+    at = 0
+    while len(found) < most and at < len(asins):
+        some = overlay.shelf.items_of(asins[at : at + most - len(found)])
+        at += len(some)
+        found += [item for item in some if not least or overlay.stock.units(item.facts.number) >= least]
+    return found
 
 
 def _listed(overlay: Overlay, picked: Picked, most: int) -> tuple[list[Item], int]:
@@ -83,7 +83,7 @@ def _listed(overlay: Overlay, picked: Picked, most: int) -> tuple[list[Item], in
     selections = overlay.shelf.selections
     every = selections.selection(picked.category, picked.constraints, picked.least > 0).numbers
     numbers = overlay.stock.remaining(every, picked.least) if picked.least else every
-    return [overlay.shelf.item(number) for number in numbers[:most]], len(numbers)
+    return overlay.shelf.items(numbers[:most]), len(numbers)
 
 
 def _disturbed(overlay: Overlay, items: list[Item], picked: Picked) -> list[Item]:
@@ -97,39 +97,41 @@ def _disturbed(overlay: Overlay, items: list[Item], picked: Picked) -> list[Item
     if not share:
         return items
     draws = overlay.draws.fork("search noise", overlay.searches)
-    shown = list(items)
-    places = {item.facts.number: place for place, item in enumerate(shown)}
+    shown = [item.facts.number for item in items]
+    categories = [item.facts.category for item in items]
+    places = {number: place for place, number in enumerate(shown)}
     for place in range(len(shown)):
         if not draws.chance(share):
             continue
-        number = _rival(overlay, draws, shown[place], picked, places)
+        number = _rival(overlay, draws, categories[place], place, picked, places)
         if number is None:
             continue
         later = places.pop(number, None)
         replaced = shown[place]
-        shown[place] = overlay.shelf.item(number)
+        shown[place] = number
         places[number] = place
         if later is None:
-            del places[replaced.facts.number]
+            del places[replaced]
         else:
-            shown[later] = replaced
-            places[replaced.facts.number] = later
-    return shown
+            shown[later], categories[later] = replaced, categories[place]
+            places[replaced] = later
+    return overlay.shelf.items(shown)
 
 
-def _rival(overlay: Overlay, draws: Draws, hit: Item, picked: Picked, places: dict[int, int]) -> int | None:
-    """Another product of a hit's category that meets the filter and is not shown before it.
+def _rival(
+    overlay: Overlay, draws: Draws, category: int, place: int, picked: Picked, places: dict[int, int]
+) -> int | None:
+    """Another product of the category of the hit at a place that meets the filter and is not shown before it.
 
     None when a few draws find none, and for a category of so many products that it is no kind of goods.
     """
     selections = overlay.shelf.selections
-    if not selections.is_small(hit.facts.category):
+    if not selections.is_small(category):
         return None
-    numbers = selections.selection(hit.facts.category, picked.constraints, picked.least > 0).numbers
-    place = places[hit.facts.number]
+    numbers = selections.selection(category, picked.constraints, picked.least > 0).numbers
     for _ in range(_TRIES):
         number = draws.pick(numbers)
         is_later = places.get(number, place + 1) > place
-        if is_later and (not picked.least or overlay.stock.units(number) >= picked.least):
+        if is_later and (not picked.least or overlay.stock.remains(number, picked.least)):
             return number
     return None
