@@ -75,6 +75,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "r_price": ("price", "价格"),
     "success": ("success", "成功率"),
     "total": ("total reward", "总奖励"),
+    "task_score": ("task score", "任务得分"),
+    "hallucination": ("made-up ids (minus their share)", "虚构编号（占比的负值）"),
     "passes": ("pass@k and pass^k", "pass@k 与 pass^k"),
     "passes_note": (
         "pass@k: at least one of k samples succeeds. pass^k: all k do. Unbiased estimates, means "
