@@ -1,6 +1,7 @@
 """`shopsim run` over RLVE against a chat endpoint on a socket: oracle, broken models, a server, kills."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -69,7 +70,7 @@ def test_oracle_turns_and_broken_models_come_to_what_rlve_says(market, script, t
     with RlveChatStub(script) as stub:
         if served:
             with ServerProcess(SAMPLE_RELEASE) as server:
-                path = config(tmp_path, stub.base_url, server.url)
+                path = config(tmp_path, stub.base_url, f"http://127.0.0.1:{server.port}")
                 assert main(["run", "run", str(path), "--quiet", "--json"]) == 0
         else:
             assert main(["run", "run", str(config(tmp_path, stub.base_url)), "--quiet", "--json"]) == 0
@@ -103,8 +104,9 @@ def test_kill_and_resume_repeats_nothing_and_loses_nothing(script, tmp_path, cap
     run = tmp_path / "runs" / "played"
     with RlveChatStub(script, held_from=30) as stub:
         path = config(tmp_path, stub.base_url)
-        arguments = [sys.executable, "-m", "shopsim_env.cli", "run", "run", str(path), "--quiet"]
-        process = subprocess.Popen(arguments, cwd=ROOT)
+        code = "import sys; from shopsim_env.cli import main; sys.exit(main())"
+        arguments = [sys.executable, "-c", code, "run", "run", str(path), "--quiet"]
+        process = subprocess.Popen(arguments, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
         until = time.monotonic() + 60
         while stub.asked.total() < 30 and time.monotonic() < until:
             time.sleep(0.02)
@@ -155,6 +157,35 @@ def test_runs_are_evaluated_and_compared(script, tmp_path, capsys):
     capsys.readouterr()
     assert main(["compare", str(runs / "a"), str(runs / "b")]) == 2
     assert "rlve_suite" in capsys.readouterr().err
+
+
+def test_exports_hold_what_the_model_saw(market, script, tmp_path, capsys):
+    with RlveChatStub(script) as stub:
+        path = config(tmp_path, stub.base_url, environments=["PD"])
+        assert main(["run", "run", str(path), "--quiet"]) == 0
+    run, out = str(tmp_path / "runs" / "played"), tmp_path / "out.jsonl"
+    assert main(["export", "sft", run, "--min-reward", "0", "--out", str(out)]) == 0
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 5  # those of the oracle; a hard failure is -1
+    assert {row["world"] for row in rows} == {"PD d0 zh", "PD d3 zh"}
+    first = rows[0]
+    assert [tool["function"]["name"] for tool in first["tools"]][-1] == "final_answer"
+    assert len(first["tools"]) == 18
+    assert [one["role"] for one in first["messages"]][:2] == ["system", "user"]
+    assert all(one["train"] for one in first["messages"] if one["role"] == "assistant")
+    assert main(["export", "groups", run, "--out", str(out), "--force"]) == 0
+    groups = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [group["size"] for group in groups] == [2, 2, 2, 2]
+    for group in groups[:3]:  # the oracle and a broken model
+        bad, good = sorted(member["reward"] for member in group["members"])
+        assert (bad, group["mean"]) == (-1.0, (good - 1) / 2)
+    assert groups[3]["zero_variance"]  # the oracle twice
+    assert main(["export", "preferences", run, "--out", str(out), "--force"]) == 0
+    pairs = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(pairs) == 3
+    assert '"goal"' not in out.read_text(encoding="utf-8")
+    assert main(["export", "sft", run, "--split", "project/train", "--out", str(out), "--force"]) == 1
+    assert "no --split for RLVE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
