@@ -122,6 +122,10 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "of the gold product.",
         "下限：无技能智能体在相同任务、相同设置下的成绩；只有 gold-title 被告知目标商品标题。",
     ),
+    "rlve_floors_note": (
+        "Agents without skill and, as the ceiling, the oracle, once on each key of the run.",
+        "无技能智能体在本次运行的每个键上各运行一次；oracle 为上限。",
+    ),
     "no_floors": (
         "Floors were not played for this card.",
         "此结果卡没有运行下限智能体。",

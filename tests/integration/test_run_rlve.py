@@ -147,6 +147,14 @@ def test_runs_are_evaluated_and_compared(script, tmp_path, capsys):
     assert [(one["env_id"], one["difficulty"]) for one in card["groups"]] == [("PD", 0), ("PD", 3)]
     assert card["behaviour"]["protocol_errors"] == 3
     assert card["cost"]["tokens"]["total_tokens"] > 0
+    assert main(["evaluate", str(runs / "a"), "--floors", "--json"]) == 0
+    floors = json.loads(capsys.readouterr().out)["floors"]
+    bounds = {(one["agent"], one["difficulty"]): one for one in floors}
+    assert len(bounds) == 6
+    for level in (0, 3):
+        oracle = bounds["oracle", level]
+        assert (oracle["success"], oracle["ceiling"], oracle["episodes"]) == (1.0, True, 2)
+        assert bounds["answer at once", level]["success"] == 0.0
     assert main(["compare", str(runs / "a"), str(runs / "b"), "--json"]) == 0
     capsys.readouterr()
     assert main(["compare", str(runs / "a"), str(runs / "c")]) == 2
