@@ -69,6 +69,26 @@ def model_seed(key: EpisodeKey, sample_id: int = 0, seed: int = 7) -> int:
     return episode_seed(seed, f"{key.env_id}:{key.difficulty}:{key.seed}", sample_id)
 
 
+def config(
+    folder: Path, url: str, server: str | None = None, name: str = "played", concurrency: int = 4, **rlve: Any
+) -> Path:
+    """A configuration file of RLVE; `rlve` replaces values of its table."""
+    keys = {"environments": ["PD", "CART", "POLICY"], "difficulties": [0, 3], "seeds": 2, "first_seed": 1}
+    tables: dict[str, dict[str, Any]] = {
+        "run": {"name": name, "seed": 7, "concurrency": concurrency},
+        "rlve": {**keys, "repeats": 2, **rlve},
+        "environment": {"server": server},
+        "model": {"name": "scripted", "base_url": url, "send_seed": True, "give_up_s": 20.0},
+    }
+    lines = []
+    for title, values in tables.items():
+        lines.append(f"[{title}]")
+        lines += [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
+    path = folder / f"{name}.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
 def main() -> None:
     """Serves the script in a file until the process is ended."""
     script = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))

@@ -41,6 +41,7 @@ def evaluate(arguments: argparse.Namespace) -> int:
     found = read_run(arguments.run)
     with ExitStack() as opened:
         release = _release(opened, found, arguments.release)
+        floors: list[dict[str, Any]] | None
         if found.kind == RLVE and arguments.floors:
             floors = rlve_floors(found, _played_release(opened, found, arguments.release))
         else:

@@ -10,7 +10,7 @@ import time
 import pytest
 from chat_runs import recorded
 from places import ROOT, SAMPLE_RELEASE
-from rlve_chat_stub import EMPTY, MALFORMED, UNKNOWN, RlveChatStub, model_seed, oracle_messages
+from rlve_chat_stub import EMPTY, MALFORMED, UNKNOWN, RlveChatStub, config, model_seed, oracle_messages
 from rlve_world import DONE, sample_market
 from servers import ServerProcess
 
@@ -40,23 +40,6 @@ def script(market):
             broken = sample and BROKEN.get(place + 1)
             plays[model_seed(key, sample)] = ("good", broken[0] if broken else said)
     return plays
-
-
-def config(folder, url, server=None, name="played", **rlve):
-    keys = {"environments": ["PD", "CART", "POLICY"], "difficulties": [0, 3], "seeds": 2, "first_seed": 1}
-    tables = {
-        "run": {"name": name, "seed": 7, "concurrency": 4},
-        "rlve": {**keys, "repeats": 2, **rlve},
-        "environment": {"server": server},
-        "model": {"name": "scripted", "base_url": url, "send_seed": True, "give_up_s": 20.0},
-    }
-    lines = []
-    for title, values in tables.items():
-        lines.append(f"[{title}]")
-        lines += [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
-    path = folder / f"{name}.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
 
 
 def outcomes(records):
