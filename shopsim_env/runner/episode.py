@@ -101,7 +101,7 @@ class Player:
         await rollout.act(completion.message(), finish_reason=reason)
         send_back(self._config, rollout.conversation[place], completion)
         if rollout.last_turn is not None:
-            notes.steps.append(_step(rollout.last_turn, completion))
+            notes.steps.append(step_record(rollout.last_turn, completion))
 
 
 def provenance_of(config: RunConfig, world: World) -> dict[str, Any]:
@@ -153,7 +153,8 @@ class _Notes:
 
     def completed(self) -> dict[str, Any]:
         """The record of an episode with a result."""
-        return self._record(COMPLETED, self._final(), None)
+        turn = None if self.rollout is None else self.rollout.last_turn
+        return self._record(COMPLETED, final_record(turn), None)
 
     def failed(self, stage: str, kind: str, error: ShopSimError | None) -> dict[str, Any]:
         """The record of an episode that the infrastructure broke: no result, and never a reward."""
@@ -187,24 +188,26 @@ class _Notes:
             "environment": self._environment,
         }
 
-    def _final(self) -> dict[str, Any]:
-        turn = None if self.rollout is None else self.rollout.last_turn
-        last = None if turn is None else turn.forced or turn.answer
-        if turn is None or last is None:
-            raise RuntimeError("a completed episode has a last step")
-        return {
-            "done": last.done,
-            "reward": last.reward,
-            "termination_reason": last.termination_reason,
-            "reward_detail": last.reward_detail,
-            "purchase": last.info.get("purchase"),
-            "ended_by": "action" if turn.forced is None else "caller",
-            "observation": last.observation,
-            "observation_state": last.observation_state,
-        }
+
+def final_record(turn: Turn | None) -> dict[str, Any]:
+    """What a record says about the end of a completed episode, from its last turn."""
+    last = None if turn is None else turn.forced or turn.answer
+    if turn is None or last is None:
+        raise RuntimeError("a completed episode has a last step")
+    return {
+        "done": last.done,
+        "reward": last.reward,
+        "termination_reason": last.termination_reason,
+        "reward_detail": last.reward_detail,
+        "purchase": last.info.get("purchase"),
+        "ended_by": "action" if turn.forced is None else "caller",
+        "observation": last.observation,
+        "observation_state": last.observation_state,
+    }
 
 
-def _step(turn: Turn, completion: Completion) -> dict[str, Any]:
+def step_record(turn: Turn, completion: Completion) -> dict[str, Any]:
+    """What a record says about one answer of the model."""
     fault = None if turn.fault is None else turn.fault._asdict()
     return {
         "step": turn.number,

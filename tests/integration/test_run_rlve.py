@@ -150,6 +150,26 @@ def test_runs_are_evaluated_and_compared(script, tmp_path, capsys):
     assert "rlve_suite" in capsys.readouterr().err
 
 
+def test_the_replay_page_shows_a_run(script, tmp_path):
+    with RlveChatStub(script) as stub:
+        assert main(["run", "run", str(config(tmp_path, stub.base_url, environments=["PD"])), "--quiet"]) == 0
+    (record, *_) = recorded(tmp_path / "runs" / "played")
+    with ServerProcess(SAMPLE_RELEASE, "--runs", str(tmp_path / "runs")) as server:
+
+        def ask(path):
+            status, body, _ = server.call("GET", f"/replay-ui/api/{path}")
+            assert status == 200
+            return body
+
+        (run,) = ask("runs")["runs"]
+        until = time.monotonic() + 30
+        while not ask(f"run?run={run['id']}")["done"] and time.monotonic() < until:
+            time.sleep(0.1)
+        found = ask(f"episode?run={run['id']}&episode={record['episode_id']}")
+    assert [step["action"] for step in found["steps"]] == record["trace"]["actions"]
+    assert all(step["equal"] for step in found["steps"])
+
+
 def test_exports_hold_what_the_model_saw(market, script, tmp_path, capsys):
     with RlveChatStub(script) as stub:
         path = config(tmp_path, stub.base_url, environments=["PD"])
