@@ -1,12 +1,14 @@
 """The runner against a scripted endpoint: every episode accounted for, kill -9, and its cost beside a call.
 
     python benchmarks/runner.py [--episodes 2000] [--kills 20] [--concurrency 32] [--seed 1] [--part all]
+        [--world shop]
 
 Part `kills` plays the run once undisturbed and once with kill -9 of the runner at random moments. Compared
 are the summaries (wall times apart) and, at the endpoint, that no completed episode was asked again. Part
 `cost` takes CPU time of the runner per step, of the bare client with the very same requests, and of the
-environment alone. Exit code 1 when anything is lost, repeated or different. The endpoint is
-`tests/chat_stub.py` in a process of its own.
+environment alone. `--world rlve` plays part `kills` with the oracle and broken models of RLVE. Exit code 1
+when anything is lost, repeated or different. The endpoint is `tests/chat_stub.py` or
+`tests/rlve_chat_stub.py` in a process of its own.
 """
 
 import argparse
@@ -21,8 +23,10 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +37,16 @@ from shopsim_env.replay import verify_file
 from shopsim_env.runner.chat import ChatModel
 from shopsim_env.runner.config import read_config
 from shopsim_env.runner.execute import execute
-from shopsim_env.runs.index import RunIndex
+from shopsim_env.trace import TraceReader
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 import chat_runs  # noqa: E402
+import rlve_chat_stub  # noqa: E402
+
+from shopsim_env.rlve.environments import ENVIRONMENTS  # noqa: E402
+from shopsim_env.rlve.episode import EpisodeKey  # noqa: E402
+from shopsim_env.rlve.market import Market  # noqa: E402
 
 KINDS = (
     *("good",) * 8,
@@ -53,13 +62,67 @@ def main() -> int:
     arguments = _arguments()
     print(f"{platform.machine()}, {cpu_name()}, {os.cpu_count()} cores, Python {platform.python_version()}")
     with tempfile.TemporaryDirectory() as folder, load_release() as release:
+        if arguments.world == "rlve":
+            kills(Path(folder), release, rlve_world(release, arguments), arguments)
+            return verdict()
         tasks = chat_runs.winnable(release, -(-arguments.episodes // REPEATS), "source/all_train")
         if arguments.part in ("all", "cost"):
             cost(Path(folder), release, tasks)
         if arguments.part in ("all", "kills"):
-            kills(Path(folder), release, tasks, arguments)
+            kills(Path(folder), release, shop_world(tasks, arguments), arguments)
+    return verdict()
+
+
+def verdict() -> int:
     print("ok" if not FAILED else f"FAILED: {FAILED}")
     return 1 if FAILED else 0
+
+
+@dataclass(frozen=True)
+class World:
+    """What a run is made of: script of the endpoint, its program, the file of a run, and the right ends."""
+
+    script: dict[int, Any]
+    stub: str
+    config: Callable[[Path, str, str], Path]
+    end: Callable[[str], str]
+
+
+def shop_world(tasks: dict[int, list[str]], arguments: argparse.Namespace) -> World:
+    def config(folder: Path, url: str, name: str) -> Path:
+        run = {"name": name, "concurrency": arguments.concurrency}
+        ids = {"split": None, "ids": list(tasks), "repeats": REPEATS}
+        return chat_runs.config(folder, url, run=run, tasks=ids)
+
+    ends = {"stubborn": "action_limit", "long": "generation_length", "context": "generation_length"}
+    script = chat_runs.script(tasks, KINDS, repeats=REPEATS)
+    return World(script, "chat_stub.py", config, lambda kind: ends.get(kind, "purchase"))
+
+
+def rlve_world(release: Any, arguments: argparse.Namespace) -> World:
+    """All environments at three levels; every eighth episode is broken, others lose requests on the way."""
+    levels, script = (0, 4, 8), {}
+    seeds = -(-arguments.episodes // (len(ENVIRONMENTS) * len(levels) * 2))
+    broken = {
+        "malformed": ([rlve_chat_stub.MALFORMED], "format_invalid"),
+        "unknown": ([rlve_chat_stub.UNKNOWN], "tool_invalid"),
+        "silent": ([rlve_chat_stub.EMPTY], "format_invalid"),
+    }
+    kinds = ("good", "flaky", "good", "cut", "malformed", "html", "good", "slow", "unknown", "good", "silent")
+    with Market.of(release) as market:
+        keys = [EpisodeKey(*key) for key in product(ENVIRONMENTS, levels, range(1, seeds + 1))]
+        for place, (key, sample) in enumerate(product(keys, (0, 1))):
+            kind = kinds[place % len(kinds)]
+            said = broken[kind][0] if kind in broken else rlve_chat_stub.oracle_messages(market, key)
+            script[rlve_chat_stub.model_seed(key, sample)] = (kind, said)
+
+    def config(folder: Path, url: str, name: str) -> Path:
+        keys = {"environments": list(ENVIRONMENTS), "difficulties": levels, "seeds": seeds, "first_seed": 1}
+        more: dict[str, Any] = {"name": name, "concurrency": arguments.concurrency}
+        return rlve_chat_stub.config(folder, url, **more, **keys)
+
+    ends = {kind: end for kind, (_, end) in broken.items()}
+    return World(script, "rlve_chat_stub.py", config, lambda kind: ends.get(kind, "agent_done"))
 
 
 def check(name: str, holds: bool) -> None:
@@ -69,11 +132,11 @@ def check(name: str, holds: bool) -> None:
 
 
 @contextmanager
-def endpoint(folder: Path, script: dict[int, Any]) -> Iterator[str]:
+def endpoint(folder: Path, script: dict[int, Any], stub: str = "chat_stub.py") -> Iterator[str]:
     """The stub as a process; its base URL."""
     path = folder / "script.json"
     path.write_text(json.dumps(script), encoding="utf-8")
-    command = [sys.executable, str(ROOT / "tests" / "chat_stub.py"), str(path)]
+    command = [sys.executable, str(ROOT / "tests" / stub), str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         assert process.stdout is not None
@@ -89,24 +152,20 @@ def asked(url: str) -> Counter[tuple[int, int]]:
         return Counter({(seed, step): count for seed, step, count in json.loads(answer.read())})
 
 
-def kills(folder: Path, release: Any, tasks: dict[int, list[str]], arguments: argparse.Namespace) -> None:
-    script = chat_runs.script(tasks, KINDS, repeats=REPEATS)
-    print(f"\n{len(script)} episodes, {len(set(KINDS))} kinds of models, {arguments.kills} kills")
+def kills(folder: Path, release: Any, world: World, arguments: argparse.Namespace) -> None:
+    script = world.script
+    kinds = len({kind for kind, _ in script.values()})
+    print(f"\n{len(script)} episodes, {kinds} kinds of models, {arguments.kills} kills")
     runs = {}
     for name in ("undisturbed", "killed"):
-        with endpoint(folder, script) as url:
-            config = chat_runs.config(
-                folder,
-                url,
-                run={"name": name, "concurrency": arguments.concurrency},
-                tasks={"split": None, "ids": list(tasks), "repeats": REPEATS},
-            )
+        with endpoint(folder, script, world.stub) as url:
+            config = world.config(folder, url, name)
             start = time.monotonic()
             if name == "killed":
                 disturbed(config, folder, url, arguments, start_s=runs["undisturbed"][1])
             code = process(config).wait()
             runs[name] = summary(folder / "runs" / name), time.monotonic() - start
-            account(folder / "runs" / name, script, asked(url), code)
+            account(folder / "runs" / name, world, asked(url), code)
         print(f"    {name}: {runs[name][1]:.1f} s")
     check("both summaries are equal apart from wall times", runs["undisturbed"][0] == runs["killed"][0])
     found = verify_file(folder / "runs" / "killed" / "traces.jsonl", release)
@@ -137,17 +196,18 @@ def disturbed(config: Path, folder: Path, url: str, arguments: argparse.Namespac
 
 
 def completed(run: Path) -> set[int]:
-    """Seeds of episodes that are on the disk."""
-    return {row.seed for row in rows(run) if row.status == "completed" and row.seed is not None}
-
-
-def rows(run: Path) -> list[Any]:
+    """Seeds of the model in episodes that are on the disk; an unfinished last line is none."""
     path = run / "traces.jsonl"
     if not path.exists():
-        return []
-    index = RunIndex(lambda: path.open("rb"))
-    index.advance(3_600)
-    return index.rows
+        return set()
+    records = (json.loads(line) for _, line in TraceReader(path))
+    return {model_seed(one) for one in records if one["status"] == "completed"}
+
+
+def model_seed(record: dict[str, Any]) -> int:
+    """The seed with which the endpoint is asked for the first step of an episode."""
+    job = record["job"]
+    return int(job.get("model_seed", job["seed"]))
 
 
 def summary(run: Path) -> dict[str, Any]:
@@ -156,25 +216,18 @@ def summary(run: Path) -> dict[str, Any]:
     return found
 
 
-def account(run: Path, script: dict[int, Any], requests: Counter[tuple[int, int]], code: int) -> None:
+def account(run: Path, world: World, requests: Counter[tuple[int, int]], code: int) -> None:
     """Whether every planned episode has exactly one line, and ended as its model must."""
-    records = chat_runs.recorded(run)
+    records, script = chat_runs.recorded(run), world.script
     check("exit code 0", code == 0)
     check(
         "one completed line per planned episode",
-        sorted(one["job"]["seed"] for one in records) == sorted(script),
+        sorted(model_seed(one) for one in records) == sorted(script),
     )
-    ends = Counter((script[one["job"]["seed"]][0], one["final"]["termination_reason"]) for one in records)
-    wrong = [
-        end
-        for end in ends
-        if end[1]
-        != {"stubborn": "action_limit", "long": "generation_length", "context": "generation_length"}.get(
-            end[0], "purchase"
-        )
-    ]
+    ends = Counter((script[model_seed(one)][0], one["final"]["termination_reason"]) for one in records)
+    wrong = [(kind, reason) for kind, reason in ends if reason != world.end(kind)]
     check("every model came to its own end", not wrong)
-    steps = {(one["job"]["seed"], step["step"]) for one in records for step in one["steps"]}
+    steps = {(model_seed(one), step["step"]) for one in records for step in one["steps"]}
     check("every recorded step was asked for", steps <= set(requests))
 
 
@@ -245,6 +298,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", choices=("all", "kills", "cost"), default="all")
+    parser.add_argument("--world", choices=("shop", "rlve"), default="shop")
     return parser.parse_args()
 
 

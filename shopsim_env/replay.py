@@ -17,8 +17,8 @@ from shopsim_env.canonical import compact_json
 from shopsim_env.dialogue.wording import ModelWording
 from shopsim_env.errors import EpisodeError, ShopSimError, TraceError, UsageError
 from shopsim_env.recording import IdentifiedRelease, TracedEnv
-from shopsim_env.runs.records import first_gap, is_completed, record_of
-from shopsim_env.runs.rows import EPISODE_SCHEMA
+from shopsim_env.runs.records import first_gap, is_completed, record_of, rlve_gap, rlve_line
+from shopsim_env.runs.rows import EPISODE_SCHEMA, RLVE_EPISODE_SCHEMA
 from shopsim_env.trace import RLVE_TRACE_SCHEMA, TraceReader, TraceRecord, decode_action, read_record
 from shopsim_env.versions import component_versions
 
@@ -105,13 +105,23 @@ class _Kinds:
         schema = _schema(line)
         if schema == EPISODE_SCHEMA:
             return self._episode
-        if schema != RLVE_TRACE_SCHEMA:
+        if schema not in (RLVE_TRACE_SCHEMA, RLVE_EPISODE_SCHEMA):
             return self._record
         self._rlve = self._rlve or _rlve(self._release, self._opened)
-        return self._rlve
+        return self._rlve if schema == RLVE_TRACE_SCHEMA else self._rlve_episode
 
     def _record(self, line: bytes, number: int, where: str) -> _Compared:
         return len(read_record(line, where).actions), verify_line(line, number, self._release)
+
+    def _rlve_episode(self, line: bytes, number: int, where: str) -> _Compared | None:
+        values = json.loads(line)
+        if self._rlve is None or not is_completed(values):
+            return None
+        found = self._rlve(rlve_line(values, where), number, where)
+        if found is None or found[1] is not None:
+            return found
+        gap = rlve_gap(values)
+        return found if gap is None else (found[0], Difference(number, None, gap, "another", "the trace's"))
 
     def _episode(self, line: bytes, number: int, where: str) -> _Compared | None:
         values = json.loads(line)

@@ -9,18 +9,13 @@ from run_folders import write_run
 from shopsim_env import Release
 from shopsim_env.client.local import LocalClient
 from shopsim_env.runner import Rollout
+from shopsim_env.runner.chat import Completion
+from shopsim_env.runner.episode import final_record, step_record
+from shopsim_env.runner.plan import episode_id
+from shopsim_env.runs.rows import EPISODE_SCHEMA
 from shopsim_env.versions import component_versions
 
 Say = Callable[[dict[str, Any], str], dict[str, Any]]
-STEP = (
-    "observation",
-    "observation_state",
-    "reward",
-    "done",
-    "termination_reason",
-    "action_feedback",
-    "valid",
-)
 
 
 def call(name: str, **arguments: str) -> dict[str, Any]:
@@ -63,11 +58,11 @@ def played(release: Release, task_id: int, sample_id: int, say: Say, **environme
         steps = []
         while not rollout.done:
             rollout.act(say(rollout.observation_state, rollout.reset.task_instruction))
-            steps.append(_step(rollout.last_turn, len(steps) + 1))
-        result = rollout.result
+            said = Completion("", f"想法{len(steps) + 1}", None, "stop", None, "", "scripted")
+            steps.append(step_record(rollout.last_turn, said))
         return {
-            "schema": "shopsim-episode-v1",
-            "episode_id": f"task-{task_id:06d}__sample-{sample_id:03d}",
+            "schema": EPISODE_SCHEMA,
+            "episode_id": episode_id({"task_id": task_id, "sample_id": sample_id}),
             "status": "completed",
             "job": {"task_id": task_id, "sample_id": sample_id, "seed": 7, "split": None},
             "provenance": {
@@ -83,12 +78,7 @@ def played(release: Release, task_id: int, sample_id: int, say: Say, **environme
             },
             "conversation": rollout.conversation,
             "steps": steps,
-            "final": {
-                "done": True,
-                "reward": result.reward,
-                "termination_reason": result.termination_reason,
-                "reward_detail": result.components,
-            },
+            "final": final_record(rollout.last_turn),
             "error": None,
         }
 
@@ -115,19 +105,3 @@ def broken(record: dict[str, Any], sample_id: int) -> dict[str, Any]:
 def run_of(folder: Path, *records: dict[str, Any]) -> Path:
     """A run folder."""
     return write_run(folder, records)
-
-
-def _step(turn: Any, number: int) -> dict[str, Any]:
-    answer = turn.answer
-    return {
-        "step": number,
-        "observation": turn.observation,
-        "observation_state": turn.observation_state,
-        "tools": turn.tools,
-        "model": {
-            "reasoning": f"想法{number}",
-            "protocol_error": None if turn.fault is None else turn.fault._asdict(),
-        },
-        "action": turn.action,
-        "environment": None if answer is None else {name: getattr(answer, name) for name in STEP},
-    }

@@ -102,16 +102,27 @@ def _require_server_packages(config: Any) -> None:
 
 
 def _plan_lines(facts: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    jobs = found["jobs"]
-    environment, tasks = found["environment"], len({job["task_id"] for job in jobs})
+    jobs, environment = found["jobs"], found["environment"]
+    if "env_id" in jobs[0]:
+        keys = len({(job["env_id"], job["difficulty"], job["seed"]) for job in jobs})
+        environments = dict.fromkeys(job["env_id"] for job in jobs)
+        levels = dict.fromkeys(str(job["difficulty"]) for job in jobs)
+        played, tools = f"{keys} keys", ""
+        scenario = f"RLVE {', '.join(environments)}; d {', '.join(levels)}; {environment['language']}"
+    else:
+        keys = len({job["task_id"] for job in jobs})
+        played, tools = f"{keys} tasks", f", tools {found['prompt']['tools']}"
+        scenario = (
+            f"{environment['task_mode']}, {environment['interaction_mode']}, "
+            f"{environment['max_actions']} actions"
+        )
     lines = [
         f"folder       {facts['folder']}{' (exists)' if facts['exists'] else ''}",
-        f"episodes     {len(jobs)} ({tasks} tasks, {len(jobs) // tasks} each)",
+        f"episodes     {len(jobs)} ({played}, {len(jobs) // keys} each)",
         f"release      {found['release']}",
-        f"scenario     {environment['task_mode']}, {environment['interaction_mode']}, "
-        f"{environment['max_actions']} actions",
+        f"scenario     {scenario}",
         f"model        {found['model']['name']}",
-        f"prompt       {found['prompt']['id']}, tools {found['prompt']['tools']}",
+        f"prompt       {found['prompt']['id']}{tools}",
         f"fingerprint  {facts['plan_fingerprint']}",
     ]
     if facts["differences"]:

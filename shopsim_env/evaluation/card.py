@@ -120,7 +120,7 @@ def _tally(texts: Iterable[str]) -> dict[str, int]:
 
 def _costs(run: RunResults) -> dict[str, Any]:
     """Behaviour and cost of completed episodes, as the replay page shows them."""
-    if run.kind != SHOP:
+    if run.kind != SHOP and not run.rows:
         return {"behaviour": None, "cost": None}
     found = figures(run.rows)
     return {"behaviour": found["behaviour"], "cost": found["cost"]}

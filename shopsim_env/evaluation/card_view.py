@@ -44,6 +44,8 @@ def card_sections(card: Mapping[str, Any], words: Words) -> list[Section]:
     sections.append(_endings(groups, words))
     if card["release"] is not None and card["ceilings"] is not None:
         sections += [_bounds(card, groups, words), _contamination(card, words)]
+    if card["overall"] is not None and card["floors"] is not None:
+        sections.append(_rlve_bounds(card, words))
     if card["behaviour"] is not None:
         sections.append(_behaviour(card, words))
     return [*sections, rules(card, words), Section(words["method"], (method_text(card, words),))]
@@ -205,6 +207,24 @@ def _bounds(card: Mapping[str, Any], groups: Sequence[tuple[str, Any]], words: W
     floors = words["no_floors"] if card["floors"] is None else words["floors_note"]
     chart = (IntervalChart(title, tuple(marks)), Table(title, head, tuple(rows)))
     return Section(title, (floors, words["ceilings_note"]), (chart,), (_grades(card, words),))
+
+
+def _rlve_bounds(card: Mapping[str, Any], words: Words) -> Section:
+    """Agents without skill and the oracle on the keys of the run, by environment and difficulty."""
+    head = tuple(words[name] for name in ("group", "agent", "episodes", "success", "wilson", "total"))
+    rows = tuple(
+        (
+            group_name(row, words),
+            row["agent"],
+            str(row["episodes"]),
+            share(row["success"]),
+            span((row["success_low"], row["success_high"])),
+            share(row["total"]),
+        )
+        for row in card["floors"]
+    )
+    title = words["floors"]
+    return Section(title, (words["rlve_floors_note"],), tables=(Table(title, head, rows),))
 
 
 def _grades(card: Mapping[str, Any], words: Words) -> Table:

@@ -23,6 +23,7 @@ from shopsim_env.evaluation.measuring import Draws, by_group
 from shopsim_env.evaluation.paired import compare_runs, refuse_unlike
 from shopsim_env.evaluation.report import write_html
 from shopsim_env.evaluation.results import RLVE, RunResults, read_run
+from shopsim_env.evaluation.rlve_floors import rlve_floors
 from shopsim_env.evaluation.strata import TaskStrata
 from shopsim_env.evaluation.views import NOTHING, Section, Table, cells
 from shopsim_env.evaluation.words import Words
@@ -38,15 +39,18 @@ def evaluate(arguments: argparse.Namespace) -> int:
     json_file = None if card_file is None else card_file.with_suffix(".json")
     _check_targets([card_file, json_file, arguments.html], arguments.force)
     found = read_run(arguments.run)
-    if found.kind == RLVE and arguments.floors:
-        raise UsageError("--floors: expected a run of the Shop, found one of RLVE")
     with ExitStack() as opened:
         release = _release(opened, found, arguments.release)
+        floors: list[dict[str, Any]] | None
+        if found.kind == RLVE and arguments.floors:
+            floors = rlve_floors(found, _played_release(opened, found, arguments.release))
+        else:
+            floors = _floors(found, release) if release and arguments.floors else None
         card = make_card(
             found,
             strata=TaskStrata(release, arguments.strata) if release else None,
             release=release,
-            floors=_floors(found, release) if release and arguments.floors else None,
+            floors=floors,
             ks=_sizes(arguments.k),
             draws=_draws(arguments),
         )
@@ -87,8 +91,10 @@ def _sizes(ks: Sequence[int] | None) -> list[int]:
 
 def _release(opened: ExitStack, run: RunResults, path: str | None) -> Release | None:
     """The release that a run of the Shop was played on; figures of RLVE need none."""
-    if run.kind == RLVE:
-        return None
+    return None if run.kind == RLVE else _played_release(opened, run, path)
+
+
+def _played_release(opened: ExitStack, run: RunResults, path: str | None) -> Release:
     release = opened.enter_context(load_release(path))
     if run.settings.release != release.id:
         raise UsageError(

@@ -25,7 +25,7 @@ from shopsim_env.runs.figures import mean
 # The order of the paper: totals, success, finished, then the four components.
 METRICS: Final = {
     SHOP: ("r_loose", "r_strict", "r_success", "finish", "r_type", "r_att", "r_option", "r_price"),
-    RLVE: ("success", "total"),
+    RLVE: ("success", "total", "task_score", "hallucination"),
 }
 RATES: Final = frozenset({"r_success", "finish", "success"})
 

@@ -20,6 +20,7 @@ from shopsim_env.runs.rows import (
     COMPONENTS,
     EPISODE_SCHEMA,
     FAILED,
+    RLVE_EPISODE_SCHEMA,
     Row,
     integer,
     items,
@@ -37,8 +38,10 @@ SCORED, INVALID, UNFINISHED, MISSING = "scored", "invalid", "unfinished", "missi
 STATES: Final = (SCORED, FAILED, INVALID, UNFINISHED, MISSING)
 SUCCESS: Final = {SHOP: "r_success", RLVE: "success"}
 PURCHASE: Final = "purchase"
-# Metrics are shares, but a hard failure of RLVE has the total -1.
-LOWEST: Final = {"total": -1.0}
+# Metrics are shares, but total and parts of RLVE go down to -1.
+LOWEST: Final = {"total": -1.0, "task_score": -1.0, "hallucination": -1.0}
+# Metrics of RLVE, and the parts of its reward that they are.
+_RLVE_PARTS: Final = {"total": "total", "task_score": "task", "hallucination": "hallucination"}
 
 Group = tuple[str, ...]
 
@@ -78,7 +81,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class RunResults:
-    """A run that was read. `rows` are the scored episodes of the Shop, as the replay page lists them."""
+    """A run that was read. `rows` are its scored episodes, as the replay page lists them; traces of RLVE
+    without a model have none.
+    """
 
     kind: str
     settings: Settings
@@ -92,13 +97,14 @@ class RunResults:
 
 
 class _Episode(NamedTuple):
-    """One line: its result, the sample id that it names, settings and, of the Shop, row and split."""
+    """One line: its result, the sample id that it names, settings, row, of the Shop the split, and kind."""
 
     result: Result
     sample: int | None
     settings: Settings
     row: Row | None
     split: str
+    kind: str = SHOP
 
 
 def read_run(path: str | Path) -> RunResults:
@@ -167,6 +173,8 @@ def _episode(record: dict[str, Any], line_number: int, length: int) -> tuple[str
     if record.get("schema") == RLVE_TRACE_SCHEMA:
         return f"line-{line_number:06d}", _of_rlve(record)
     row = row_of(record, line_number, 0, length)
+    if record.get("schema") == RLVE_EPISODE_SCHEMA:
+        return row.episode_id, _of_rlve_episode(record, row)
     noted = record.get("schema") == EPISODE_SCHEMA
     about = table(record.get("provenance")) if noted else record
     environment = (table(record.get("reset")) if noted else record).get("environment")
@@ -221,8 +229,9 @@ def _of_rlve(record: dict[str, Any]) -> _Episode:
     )
     if not env_id or difficulty is None or seed is None:
         raise RunError("expected a key with env_id, difficulty and seed")
-    total, success = number(reward.get("total")), reward.get("success")
-    values = {} if total is None else {"total": total}
+    success = reward.get("success")
+    found = {metric: number(reward.get(part)) for metric, part in _RLVE_PARTS.items()}
+    values = {metric: value for metric, value in found.items() if value is not None}
     if isinstance(success, bool):
         values["success"] = float(success)
     ended = record.get("reason") is not None
@@ -242,7 +251,31 @@ def _of_rlve(record: dict[str, Any]) -> _Episode:
         "versions": {"rlve_suite": record.get("suite")},
         "environment": {"language": key.get("language"), "strict": record.get("strict")},
     }
-    return _Episode(result, None, settings_of(about), None, "")
+    return _Episode(result, None, settings_of(about), None, "", RLVE)
+
+
+def _of_rlve_episode(record: dict[str, Any], row: Row) -> _Episode:
+    """An RLVE episode of a run; a failed one has no trace, and its job names what was to be played."""
+    job, about = table(record.get("job")), table(record.get("provenance"))
+    trace = table(record.get("trace"))
+    found = _of_rlve(trace if row.status != FAILED and trace else {"key": _rlve_key(job)})
+    played = found.settings
+    settings = settings_of(
+        {
+            **about,
+            "versions": {**table(about.get("versions")), **(played.versions if trace else {})},
+            "environment": played.environment if trace else {"language": job.get("language"), "strict": True},
+        }
+    )
+    result = found.result._replace(sample=row.sample_id or 0)
+    if row.status == FAILED:
+        result = result._replace(state=FAILED, values={}, error=_short(row.error))
+    return found._replace(result=result, sample=row.sample_id, settings=settings, row=row)
+
+
+def _rlve_key(job: dict[str, Any]) -> dict[str, Any]:
+    """The key of the episode of a job, as a trace has it."""
+    return {**{name: job.get(name) for name in ("env_id", "difficulty", "seed", "language")}, "overrides": {}}
 
 
 def _numbered(episodes: Iterable[_Episode]) -> list[_Episode]:
@@ -262,7 +295,7 @@ def _numbered(episodes: Iterable[_Episode]) -> list[_Episode]:
 def _run(
     manifest: dict[str, Any], plan: dict[str, Any], episodes: list[_Episode], reading: Reading
 ) -> RunResults:
-    kinds = {SHOP if one.row is not None else RLVE for one in episodes} or {SHOP}
+    kinds = {one.kind for one in episodes} or {_planned_kind(plan)}
     if len(kinds) > 1:
         raise UsageError(
             "expected episodes of the Shop or of RLVE, found both in one file; evaluate them apart",
@@ -300,10 +333,19 @@ def _run(
     )
 
 
+def _planned_kind(plan: dict[str, Any]) -> str:
+    return RLVE if any("env_id" in table(job) for job in items(plan.get("jobs"))[:1]) else SHOP
+
+
 def _jobs(plan: dict[str, Any], group: Group) -> dict[tuple[str, int], tuple[Result, str]]:
     """Planned episodes by task and sample, as results that are missing, each with its split."""
     found = {}
     for job in map(table, items(plan.get("jobs"))):
+        if "env_id" in job:
+            one = _of_rlve({"key": _rlve_key(job)}).result
+            one = one._replace(state=MISSING, sample=integer(job.get("sample_id")) or 0)
+            found[one.task, one.sample] = (one, "")
+            continue
         task_id = integer(job.get("task_id"))
         if task_id is None:
             raise RunError("manifest.json: expected an integer task_id in every job of the plan, found none")

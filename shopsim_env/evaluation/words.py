@@ -75,6 +75,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "r_price": ("price", "价格"),
     "success": ("success", "成功率"),
     "total": ("total reward", "总奖励"),
+    "task_score": ("task score", "任务得分"),
+    "hallucination": ("made-up ids (minus their share)", "虚构编号（占比的负值）"),
     "passes": ("pass@k and pass^k", "pass@k 与 pass^k"),
     "passes_note": (
         "pass@k: at least one of k samples succeeds. pass^k: all k do. Unbiased estimates, means "
@@ -119,6 +121,10 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "is told the title "
         "of the gold product.",
         "下限：无技能智能体在相同任务、相同设置下的成绩；只有 gold-title 被告知目标商品标题。",
+    ),
+    "rlve_floors_note": (
+        "Agents without skill and, as the ceiling, the oracle, once on each key of the run.",
+        "无技能智能体在本次运行的每个键上各运行一次；oracle 为上限。",
     ),
     "no_floors": (
         "Floors were not played for this card.",

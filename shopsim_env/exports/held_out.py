@@ -48,16 +48,29 @@ class Guard:
                 was not asked for by name (code `held_out`).
         """
         self._check_release(places)
+        rlve = [place for place in places if place.row.world]
+        if rlve:
+            return self._of_rlve(places, rlve)
         wanted = {task_id for name in self.splits for task_id in self.release.splits[name]}
         kept = [place for place in places if not self.splits or place.row.task_id in wanted]
         counts["other_split"] += len(places) - len(kept)
         self._check_tasks(kept)
         return kept
 
+    def _of_rlve(self, places: Sequence[Place], rlve: list[Place]) -> list[Place]:
+        """Episodes of RLVE: their keys are in no split, so there is nothing to hold out."""
+        if len(rlve) < len(places) or self.splits:
+            found = "--split" if self.splits else "runs of both"
+            raise RunError(
+                f"expected runs of the Shop or of RLVE, and no --split for RLVE, found {found}",
+                code="other_world",
+            )
+        return rlve
+
     def near_tasks(self, places: Sequence[Place]) -> list[int]:
         """Tasks of these places whose request or persona repeats that of a held-out task."""
         closed = self._closed()
-        if not closed:
+        if not closed or any(place.row.world for place in places):
             return []
         tasks = sorted({place.row.task_id for place in places})
         rows = [self._shown(task_id) for task_id in tasks]

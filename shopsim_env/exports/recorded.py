@@ -15,7 +15,17 @@ from shopsim_env.errors import RunError, UsageError
 from shopsim_env.exports.progress import Progress
 from shopsim_env.runs.folder import TRACES
 from shopsim_env.runs.index import RunIndex
-from shopsim_env.runs.rows import COMPLETED, COMPONENTS, EPISODE_SCHEMA, FAILED, Row, items, load_line, table
+from shopsim_env.runs.rows import (
+    COMPLETED,
+    COMPONENTS,
+    EPISODE_SCHEMA,
+    FAILED,
+    RLVE_EPISODE_SCHEMA,
+    Row,
+    items,
+    load_line,
+    table,
+)
 from shopsim_env.shop.tools import static_tools, tools_for
 
 REWARDS: Final = ("reward", *COMPONENTS)
@@ -52,7 +62,9 @@ class Episode:
     @property
     def identity(self) -> dict[str, Any]:
         """What names the episode and its task in an exported row."""
+        named = {"world": self.row.world} if self.row.world else {}
         return {
+            **named,
             "run": self.run,
             "episode_id": self.row.episode_id,
             "task_id": self.row.task_id,
@@ -66,7 +78,8 @@ class Episode:
     def prompt_key(self) -> str:
         """Hex SHA-256 of task, release, environment, prompt and first messages: equal starts, equal keys."""
         provenance, reset = table(self.record.get("provenance")), table(self.record.get("reset"))
-        parts = [self.row.task_id, self.row.release, reset.get("environment"), provenance.get("prompt")]
+        task = [self.row.world, self.row.task_id] if self.row.world else self.row.task_id
+        parts = [task, self.row.release, reset.get("environment"), provenance.get("prompt")]
         return sha256_text(compact_json([*parts, self.start]))
 
 
@@ -152,8 +165,10 @@ class Recording:
     def episode(self, place: Place) -> Episode | None:
         """One completed episode, or None when its messages and steps do not fit together."""
         line = self._indexes[place.run].line(place.row)
-        record = load_line(line)
-        if record.get("schema") != EPISODE_SCHEMA or (b"\\ud" in line.lower() and not _is_utf8(record)):
+        record = _with_tools(load_line(line))
+        if record.get("schema") not in (EPISODE_SCHEMA, RLVE_EPISODE_SCHEMA) or (
+            b"\\ud" in line.lower() and not _is_utf8(record)
+        ):
             return None
         parted = _parted(record)
         return None if parted is None else Episode(self.names[place.run], place, record, *parted)
@@ -185,6 +200,20 @@ def _is_utf8(record: dict[str, Any]) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _with_tools(record: dict[str, Any]) -> dict[str, Any]:
+    """An RLVE episode with what exports read of a step: its tools, and whether the turn was refused.
+
+    They are the same in all turns, so that the line holds them once.
+    """
+    if record.get("schema") != RLVE_EPISODE_SCHEMA:
+        return record
+    steps = []
+    for step in map(table, items(record.get("steps"))):
+        feedback = {"valid": not table(step.get("model")).get("protocol_error")}
+        steps.append({**step, "tools": record.get("tools"), "environment": {"action_feedback": feedback}})
+    return {**record, "steps": steps}
 
 
 def _parted(record: dict[str, Any]) -> tuple[list[Message], list[Answer]] | None:

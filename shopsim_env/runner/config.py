@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from shopsim_env.errors import UsageError
+from shopsim_env.rlve.environments import collection
 from shopsim_env.runner.core import TOOL_KINDS
 from shopsim_env.runner.prompts import LANGUAGES, PROMPTS, Prompt, prompt_of
+from shopsim_env.runner.rlve_turns import RLVE_PROMPTS
 from shopsim_env.server.bodies import ENVIRONMENT, MAX_WAIT_S
 from shopsim_env.server.fields import Field, Flag, Number, Text, out_of_range, read_fields, wrong_type
 from shopsim_env.server.problems import ProblemError
@@ -27,14 +29,27 @@ _MOST_SECONDS: Final = 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ids(Field):
-    """A list of different task ids."""
+    """A list of different numbers: task ids or levels."""
 
     def check(self, name: str, value: Any) -> tuple[int, ...]:
         """Integers from 0, none twice."""
         if not isinstance(value, list) or not all(type(item) is int and item >= 0 for item in value):
-            raise wrong_type(name, "a list of task ids", value)
+            raise wrong_type(name, "a list of integers from 0", value)
         if not value or len(set(value)) != len(value):
-            raise out_of_range(name, "at least one id, and none twice", value)
+            raise out_of_range(name, "at least one, and none twice", value)
+        return tuple(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names(Field):
+    """A list of different texts."""
+
+    def check(self, name: str, value: Any) -> tuple[str, ...]:
+        """Texts, none twice."""
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise wrong_type(name, "a list of texts", value)
+        if not value or len(set(value)) != len(value):
+            raise out_of_range(name, "at least one, and none twice", value)
         return tuple(value)
 
 
@@ -82,6 +97,15 @@ SECTIONS: Final[dict[str, dict[str, Field]]] = {
         "sample": Number(about="so many of them, drawn by the seed", least=1, most=10**9, nullable=True),
         "repeats": Number(about="episodes of each task", least=1, most=1_000, default=1),
     },
+    "rlve": {
+        "collection": Text(about="environments by the name of their collection", nullable=True),
+        "environments": _Names(about="these environments", nullable=True),
+        "difficulties": _Ids(about="levels d", required=True),
+        "seeds": Number(about="episode keys of each environment and level", least=1, most=10**6, default=1),
+        "first_seed": Number(about="the seeds are this one and the next", least=0, most=2**62, default=0),
+        "language": Text(about="of customer and tools", choices=LANGUAGES, default="zh"),
+        "repeats": Number(about="episodes of each key", least=1, most=1_000, default=1),
+    },
     "environment": {
         "server": Text(about="address of a server; without it, episodes run in this process", nullable=True),
         "release": Text(about="release folder for episodes in this process", nullable=True),
@@ -91,7 +115,7 @@ SECTIONS: Final[dict[str, dict[str, Field]]] = {
         **ENVIRONMENT,
     },
     "prompt": {
-        "id": Text(about="a prompt of the package, or the name of your own", default="zh-v1", longest=100),
+        "id": Text(about="a prompt of the package, or the name of your own", nullable=True, longest=100),
         "file": Text(about="your own system prompt", nullable=True),
         "language": Text(about="of your own prompt", choices=LANGUAGES, default="zh"),
         "tools": Text(about="schemas of each page, or fixed ones", choices=TOOL_KINDS, default="dynamic"),
@@ -160,8 +184,15 @@ class RunConfig:
     sections: Mapping[str, Mapping[str, Any]]
 
     @property
+    def rlve(self) -> Mapping[str, Any] | None:
+        """The section `rlve`, with the environments of its collection; None for a run of the Shop."""
+        return self.sections.get("rlve")
+
+    @property
     def environment(self) -> dict[str, Any]:
-        """All keywords of `ShopEnv`, none left to a default of somebody else."""
+        """All keywords of `ShopEnv`, none left to a default of somebody else; of RLVE, its options."""
+        if self.rlve is not None:
+            return {"language": self.rlve["language"], "strict": True}
         asked = {name: self.sections["environment"][name] for name in ENVIRONMENT}
         asked["max_actions"] = action_limit(asked["interaction_mode"], asked["max_actions"])
         return EnvOptions(**asked).as_dict()
@@ -175,13 +206,10 @@ class RunConfig:
     def prompt_facts(self) -> dict[str, Any]:
         """What the plan and every trace say about the prompt."""
         section = self.sections["prompt"]
-        return {
-            "id": self.prompt.id,
-            "language": self.prompt.language,
-            "sha256": self.prompt.sha256,
-            "tools": section["tools"],
-            "text_beside_call": section["text_beside_call"],
-        }
+        facts = {"id": self.prompt.id, "language": self.prompt.language, "sha256": self.prompt.sha256}
+        if self.rlve is not None:
+            return facts
+        return {**facts, "tools": section["tools"], "text_beside_call": section["text_beside_call"]}
 
 
 def read_config(path: str | Path) -> RunConfig:
@@ -198,9 +226,11 @@ def read_config(path: str | Path) -> RunConfig:
             raise ProblemError(
                 f"expected only the tables {list(SECTIONS)}, found {odd}", code="unknown_field"
             )
-        sections = {
-            name: read_fields(fields, values.get(name, {}), name) for name, fields in SECTIONS.items()
-        }
+        wanted = [name for name in SECTIONS if name != ("tasks" if "rlve" in values else "rlve")]
+        sections = {name: read_fields(SECTIONS[name], values.get(name, {}), name) for name in wanted}
+        if "rlve" in values:
+            _check_rlve(values)
+            sections["rlve"] = _with_environments(sections["rlve"])
         _check_choices(sections)
     except ProblemError as error:
         raise UsageError(f"{path}: {error}", code=error.code) from error
@@ -210,17 +240,35 @@ def read_config(path: str | Path) -> RunConfig:
     return RunConfig(
         folder=base / run["dir"] / run["name"],
         release=None if release is None else base / release,
-        prompt=_prompt(sections["prompt"], base),
+        prompt=_prompt(sections["prompt"], base, sections.get("rlve")),
         sections=sections,
     )
 
 
 def _check_choices(sections: Mapping[str, Mapping[str, Any]]) -> None:
-    tasks, environment = sections["tasks"], sections["environment"]
-    if (tasks["split"] is None) == (tasks["ids"] is None):
+    tasks, environment = sections.get("tasks"), sections["environment"]
+    if tasks is not None and (tasks["split"] is None) == (tasks["ids"] is None):
         raise ProblemError("tasks: expected either split or ids", code="missing_field")
     if environment["server"] is not None and environment["release"] is not None:
         raise ProblemError("environment: expected either server or release, found both", code="out_of_range")
+
+
+def _check_rlve(values: Mapping[str, Any]) -> None:
+    """Refuses what belongs to the Shop in a run of RLVE, rather than ignore it."""
+    odd = ["tasks"] if "tasks" in values else []
+    odd += [f"environment.{name}" for name in values.get("environment", {}) if name in ENVIRONMENT]
+    odd += [f"prompt.{name}" for name in values.get("prompt", {}) if name in ("tools", "text_beside_call")]
+    if odd:
+        raise ProblemError(
+            f"rlve: expected a run of RLVE alone, found {odd} of the Shop", code="unknown_field"
+        )
+
+
+def _with_environments(section: Mapping[str, Any]) -> dict[str, Any]:
+    given = [section[name] for name in ("collection", "environments") if section[name] is not None]
+    if len(given) != 1:
+        raise ProblemError("rlve: expected either collection or environments", code="missing_field")
+    return {**section, "environments": collection(given[0])}
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -248,12 +296,14 @@ def _toml_reader() -> Any:
     raise UsageError("Python 3.10 needs tomli; install 'shopsim[run]'", code="missing_extra")
 
 
-def _prompt(section: Mapping[str, Any], base: Path) -> Prompt:
+def _prompt(section: Mapping[str, Any], base: Path, rlve: Mapping[str, Any] | None) -> Prompt:
+    known = PROMPTS if rlve is None else RLVE_PROMPTS
+    name = section["id"] or ("zh-v1" if rlve is None else f"rlve-{rlve['language']}-v1")
     if section["file"] is None:
-        return prompt_of(section["id"])
-    if section["id"] in PROMPTS:
+        return prompt_of(name, known)
+    if name in (*PROMPTS, *RLVE_PROMPTS):
         raise UsageError(
-            f"prompt.id: expected a name of your own beside prompt.file, found {section['id']!r}",
+            f"prompt.id: expected a name of your own beside prompt.file, found {name!r}",
             code="unknown_prompt",
         )
     path = base / section["file"]
@@ -261,4 +311,4 @@ def _prompt(section: Mapping[str, Any], base: Path) -> Prompt:
         text = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"prompt.file: expected UTF-8 text at {path}, found none") from error
-    return Prompt(section["id"], section["language"], text)
+    return Prompt(name, section["language"], text)

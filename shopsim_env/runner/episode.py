@@ -30,7 +30,7 @@ _ANSWER: Final = (
     "valid",
     "failure_kind",
 )
-_LONGER: Final = Completion("", "", None, CONTEXT_LENGTH, None, "", "")
+LONGER: Final = Completion("", "", None, CONTEXT_LENGTH, None, "", "")
 """In place of an answer when the conversation is longer than the model reads."""
 
 
@@ -42,13 +42,7 @@ class Player:
         self._world = world
         self._chat = chat
         self._environment = config.environment
-        self._provenance = {
-            "release": world.release,
-            "versions": world.versions,
-            "model": config.sampling,
-            "prompt": config.prompt_facts,
-            "runtime": {"runner": RUNNER_VERSION, "package": __version__},
-        }
+        self._provenance = provenance_of(config, world)
 
     async def play(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """The record of an episode, completed or failed.
@@ -102,18 +96,46 @@ class Player:
         except ModelError as error:
             if error.code != CONTEXT_LENGTH:
                 raise
-            completion = _LONGER
-        reason = "length" if completion is _LONGER else completion.finish_reason
+            completion = LONGER
+        reason = "length" if completion is LONGER else completion.finish_reason
         await rollout.act(completion.message(), finish_reason=reason)
-        self._send_back(rollout.conversation[place], completion)
+        send_back(self._config, rollout.conversation[place], completion)
         if rollout.last_turn is not None:
-            notes.steps.append(_step(rollout.last_turn, completion))
+            notes.steps.append(step_record(rollout.last_turn, completion))
 
-    def _send_back(self, message: dict[str, Any], completion: Completion) -> None:
-        """Puts the reasoning into the message, where the model wants its earlier reasoning again."""
-        name = self._config.sections["model"]["reasoning_back"]
-        if name != "none" and completion.reasoning:
-            message[name] = completion.reasoning
+
+def provenance_of(config: RunConfig, world: World) -> dict[str, Any]:
+    """What every record of a run says about what was played, and by whom."""
+    return {
+        "release": world.release,
+        "versions": world.versions,
+        "model": config.sampling,
+        "prompt": config.prompt_facts,
+        "runtime": {"runner": RUNNER_VERSION, "package": __version__},
+    }
+
+
+def send_back(config: RunConfig, message: dict[str, Any], completion: Completion) -> None:
+    """Puts the reasoning into the message, where the model wants its earlier reasoning again."""
+    name = config.sections["model"]["reasoning_back"]
+    if name != "none" and completion.reasoning:
+        message[name] = completion.reasoning
+
+
+class Stopwatch:
+    """Times of one episode, from now on."""
+
+    def __init__(self) -> None:
+        self._started_at, self._start = _now(), time.perf_counter()
+
+    def times(self) -> dict[str, Any]:
+        """Beginning and end in UTC, and the wall time between."""
+        duration_ms = (time.perf_counter() - self._start) * 1_000
+        return {
+            "started_at": self._started_at,
+            "ended_at": _now(),
+            "duration_ms": round(duration_ms, 3),
+        }
 
 
 class _Notes:
@@ -125,13 +147,14 @@ class _Notes:
         self._job = job
         self._provenance = provenance
         self._environment = environment
-        self._started_at, self._start = _now(), time.perf_counter()
+        self._watch = Stopwatch()
         self.rollout: AsyncRollout | None = None
         self.steps: list[dict[str, Any]] = []
 
     def completed(self) -> dict[str, Any]:
         """The record of an episode with a result."""
-        return self._record(COMPLETED, self._final(), None)
+        turn = None if self.rollout is None else self.rollout.last_turn
+        return self._record(COMPLETED, final_record(turn), None)
 
     def failed(self, stage: str, kind: str, error: ShopSimError | None) -> dict[str, Any]:
         """The record of an episode that the infrastructure broke: no result, and never a reward."""
@@ -141,16 +164,13 @@ class _Notes:
     def _record(
         self, status: str, final: dict[str, Any] | None, error: dict[str, Any] | None
     ) -> dict[str, Any]:
-        duration_ms = (time.perf_counter() - self._start) * 1_000
         return {
             "schema": EPISODE_SCHEMA,
             "episode_id": episode_id(self._job),
             "status": status,
             "job": self._job,
             "provenance": self._provenance,
-            "started_at": self._started_at,
-            "ended_at": _now(),
-            "duration_ms": round(duration_ms, 3),
+            **self._watch.times(),
             "reset": self._reset(),
             "conversation": [] if self.rollout is None else self.rollout.conversation,
             "steps": self.steps,
@@ -168,24 +188,26 @@ class _Notes:
             "environment": self._environment,
         }
 
-    def _final(self) -> dict[str, Any]:
-        turn = None if self.rollout is None else self.rollout.last_turn
-        last = None if turn is None else turn.forced or turn.answer
-        if turn is None or last is None:
-            raise RuntimeError("a completed episode has a last step")
-        return {
-            "done": last.done,
-            "reward": last.reward,
-            "termination_reason": last.termination_reason,
-            "reward_detail": last.reward_detail,
-            "purchase": last.info.get("purchase"),
-            "ended_by": "action" if turn.forced is None else "caller",
-            "observation": last.observation,
-            "observation_state": last.observation_state,
-        }
+
+def final_record(turn: Turn | None) -> dict[str, Any]:
+    """What a record says about the end of a completed episode, from its last turn."""
+    last = None if turn is None else turn.forced or turn.answer
+    if turn is None or last is None:
+        raise RuntimeError("a completed episode has a last step")
+    return {
+        "done": last.done,
+        "reward": last.reward,
+        "termination_reason": last.termination_reason,
+        "reward_detail": last.reward_detail,
+        "purchase": last.info.get("purchase"),
+        "ended_by": "action" if turn.forced is None else "caller",
+        "observation": last.observation,
+        "observation_state": last.observation_state,
+    }
 
 
-def _step(turn: Turn, completion: Completion) -> dict[str, Any]:
+def step_record(turn: Turn, completion: Completion) -> dict[str, Any]:
+    """What a record says about one answer of the model."""
     fault = None if turn.fault is None else turn.fault._asdict()
     return {
         "step": turn.number,

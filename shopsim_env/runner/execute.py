@@ -20,6 +20,7 @@ from shopsim_env.runner.episode import Player
 from shopsim_env.runner.folder import EpisodeLine, RunFolder
 from shopsim_env.runner.plan import differences, episode_id, fingerprint, make_plan, manifest, runtime_facts
 from shopsim_env.runner.progress import Progress
+from shopsim_env.runner.rlve_episode import RlvePlayer
 from shopsim_env.runner.world import World
 from shopsim_env.runs.rows import COMPLETED
 from shopsim_env.trace import TraceWriter
@@ -73,7 +74,8 @@ async def execute(config: RunConfig, *, resume: bool, shown: bool = True) -> Out
             session = _Session(config, folder, Progress(len(plan["jobs"]), len(completed), shown=shown))
             try:
                 if jobs:
-                    await session.play(jobs, Player(config, world, chat), world.slots)
+                    kind = Player if config.rlve is None else RlvePlayer
+                    await session.play(jobs, kind(config, world, chat), world.slots)
             finally:
                 made = folder.write_summary()
     return Outcome(made, session.stopped)
@@ -121,7 +123,7 @@ class _Session:
         """Whether somebody asked to stop."""
         return self._stop.is_set()
 
-    async def play(self, jobs: list[dict[str, Any]], player: Player, slots: int) -> None:
+    async def play(self, jobs: list[dict[str, Any]], player: Player | RlvePlayer, slots: int) -> None:
         """Plays jobs side by side; what was being played when somebody stopped it is not written."""
         run = self._config.sections["run"]
         with self._folder.writer() as writer, self._progress, self._signals():
@@ -138,7 +140,9 @@ class _Session:
             ]
             await self._watch(workers, run["grace_s"])
 
-    async def _work(self, player: Player, waiting: Iterator[dict[str, Any]], writer: TraceWriter) -> None:
+    async def _work(
+        self, player: Player | RlvePlayer, waiting: Iterator[dict[str, Any]], writer: TraceWriter
+    ) -> None:
         for job in waiting:
             if self.stopped:
                 return

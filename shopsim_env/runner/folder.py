@@ -15,7 +15,7 @@ from shopsim_env.canonical import compact_json, pretty_json
 from shopsim_env.errors import RunError, TraceError
 from shopsim_env.runs.folder import TRACES
 from shopsim_env.runs.index import RunIndex
-from shopsim_env.runs.rows import EPISODE_SCHEMA, Row, load_line
+from shopsim_env.runs.rows import EPISODE_SCHEMA, RLVE_EPISODE_SCHEMA, Row, load_line
 from shopsim_env.runs.summary import summary
 from shopsim_env.trace import TraceWriter
 
@@ -147,5 +147,6 @@ def _check(line: bytes) -> None:
         schema = load_line(line).get("schema")
     except RunError as error:
         raise TraceError(str(error)) from error
-    if schema != EPISODE_SCHEMA:
-        raise TraceError(f"expected schema {EPISODE_SCHEMA!r}, found {schema!r}")
+    if schema not in (EPISODE_SCHEMA, RLVE_EPISODE_SCHEMA):
+        expected = f"{EPISODE_SCHEMA!r} or {RLVE_EPISODE_SCHEMA!r}"
+        raise TraceError(f"expected schema {expected}, found {schema!r}")

@@ -20,7 +20,7 @@ RUNNER_VERSION: Final = "shopsim-runner-v1"
 _SHOWN: Final = 20
 
 
-def episode_seed(seed: int, task_id: int, sample_id: int) -> int:
+def episode_seed(seed: int, task_id: int | str, sample_id: int) -> int:
     """Seed of an episode: the first four bytes, big-endian, of SHA-256 of `seed:task:sample`."""
     digest = hashlib.sha256(f"{seed}:{task_id}:{sample_id}".encode()).digest()
     return int.from_bytes(digest[:4], "big")
@@ -28,7 +28,11 @@ def episode_seed(seed: int, task_id: int, sample_id: int) -> int:
 
 def episode_id(job: Mapping[str, Any]) -> str:
     """Name of the episode of a job."""
-    return f"task-{job['task_id']:06d}__sample-{job['sample_id']:03d}"
+    if "env_id" in job:
+        key = f"{job['env_id']}-d{job['difficulty']:03d}-{job['language']}-seed-{job['seed']:06d}"
+    else:
+        key = f"task-{job['task_id']:06d}"
+    return f"{key}__sample-{job['sample_id']:03d}"
 
 
 def make_plan(
@@ -45,6 +49,8 @@ def make_plan(
     Raises:
         UsageError: a sample of more tasks than there are.
     """
+    if config.rlve is not None:
+        return {**_decided(config, release, versions), "split": None, "jobs": _rlve_jobs(config)}
     tasks, seed = config.sections["tasks"], config.sections["run"]["seed"]
     chosen = list(task_ids)
     if tasks["sample"] is not None:
@@ -55,14 +61,8 @@ def make_plan(
             )
         chosen = random.Random(seed).sample(chosen, tasks["sample"])  # noqa: S311
     return {
-        "release": release,
-        "versions": dict(versions),
-        "runner": RUNNER_VERSION,
+        **_decided(config, release, versions),
         "split": tasks["split"],
-        "seed": seed,
-        "model": config.sampling,
-        "prompt": config.prompt_facts,
-        "environment": config.environment,
         "jobs": [
             {
                 "task_id": task_id,
@@ -74,6 +74,38 @@ def make_plan(
             for sample_id in range(tasks["repeats"])
         ],
     }
+
+
+def _decided(config: RunConfig, release: str, versions: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "release": release,
+        "versions": dict(versions),
+        "runner": RUNNER_VERSION,
+        "seed": config.sections["run"]["seed"],
+        "model": config.sampling,
+        "prompt": config.prompt_facts,
+        "environment": config.environment,
+    }
+
+
+def _rlve_jobs(config: RunConfig) -> list[dict[str, Any]]:
+    """Jobs of RLVE: `seed` is that of the episode's key, `model_seed` that of the sample."""
+    rlve, seed = config.sections["rlve"], config.sections["run"]["seed"]
+    first = rlve["first_seed"]
+    return [
+        {
+            "env_id": env_id,
+            "difficulty": difficulty,
+            "seed": key_seed,
+            "language": rlve["language"],
+            "sample_id": sample_id,
+            "model_seed": episode_seed(seed, f"{env_id}:{difficulty}:{key_seed}", sample_id),
+        }
+        for env_id in rlve["environments"]
+        for difficulty in rlve["difficulties"]
+        for key_seed in range(first, first + rlve["seeds"])
+        for sample_id in range(rlve["repeats"])
+    ]
 
 
 def fingerprint(plan: Mapping[str, Any]) -> str:

@@ -110,16 +110,16 @@ PROMPTS: Final[Mapping[str, Prompt]] = {
 }
 
 
-def prompt_of(prompt: "str | Prompt") -> Prompt:
-    """The prompt with this name, or the given one.
+def prompt_of(prompt: "str | Prompt", known: Mapping[str, Prompt] = PROMPTS) -> Prompt:
+    """The prompt with this name among the known ones, or the given one.
 
     Raises:
         UsageError: an unknown name (code `unknown_prompt`).
     """
     if isinstance(prompt, Prompt):
         return prompt
-    if prompt not in PROMPTS:
+    if prompt not in known:
         raise UsageError(
-            f"prompt: expected one of {sorted(PROMPTS)} or a Prompt, found {prompt!r}", code="unknown_prompt"
+            f"prompt: expected one of {sorted(known)} or a Prompt, found {prompt!r}", code="unknown_prompt"
         )
-    return PROMPTS[prompt]
+    return known[prompt]

@@ -3,15 +3,17 @@
 Belongs here: opening one of them, what it serves, and `LocalAsync`, a `LocalClient` with awaitable calls.
 """
 
-from contextlib import ExitStack
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any, Final
 
 from shopsim_env.client.asynchronous import AsyncClient
 from shopsim_env.client.facts import TaskPage
 from shopsim_env.client.local import LocalClient
-from shopsim_env.client.local_episodes import LocalEpisode
-from shopsim_env.errors import TaskError, UnknownTaskError
+from shopsim_env.client.local_episodes import LocalEpisode, LocalRlveEpisode
+from shopsim_env.errors import TaskError, UnknownTaskError, UsageError
 from shopsim_env.release import load_release
+from shopsim_env.rlve.step import RlveStep
 from shopsim_env.runner.config import RunConfig
 from shopsim_env.shop.env import Reset, Step
 from shopsim_env.trace import TraceRecord
@@ -28,6 +30,7 @@ class World:
         release: Id of the release.
         versions: Its component versions.
         slots: Episodes at once.
+        answers: For RLVE, the JSON schema of an answer by environment.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -37,6 +40,7 @@ class World:
         self.release = ""
         self.versions: dict[str, str] = {}
         self.slots = 0
+        self.answers: dict[str, Any] = {}
 
     async def __aenter__(self) -> "World":
         try:
@@ -56,8 +60,15 @@ class World:
             self.slots = self._config.sections["run"]["concurrency"]
             release = self._opened.enter_context(load_release(self._config.release))
             self.client = LocalAsync(LocalClient(release, self.slots, ttl_s=_TTL_S))
-        facts = await self.client.release_facts()
-        self.release, self.versions = facts.id, facts.versions
+        rlve = self._config.rlve
+        if rlve is None:
+            facts = await self.client.release_facts()
+            self.release, self.versions = facts.id, facts.versions
+        else:
+            found = await self.client.rlve_facts(rlve["language"])
+            self.release, self.versions = found.release, {"rlve_suite": found.suite}
+            self.answers = {row["id"]: row["answer"] for row in found.environments}
+            _check_levels(rlve["difficulties"], found.max_difficulty)
 
     async def __aexit__(self, *_: object) -> None:
         if self.client is not None:
@@ -65,11 +76,13 @@ class World:
         self._opened.close()
 
     async def task_ids(self) -> tuple[int, ...]:
-        """The tasks that the configuration names.
+        """The tasks that the configuration names; none for RLVE, whose keys stand in the file.
 
         Raises:
             TaskError: an unknown or empty split, an unknown task.
         """
+        if self._config.rlve is not None:
+            return ()
         section = self._config.sections["tasks"]
         found = await self._listed(section["split"])
         if section["ids"] is None:
@@ -92,6 +105,13 @@ class World:
                 return tuple(ids)
 
 
+def _check_levels(levels: tuple[int, ...], most: int) -> None:
+    if max(levels) > most:
+        raise UsageError(
+            f"rlve.difficulties: expected levels up to {most}, found {max(levels)}", code="out_of_range"
+        )
+
+
 class LocalAsync:
     """The calls of an `AsyncClient` that a run makes, over a `LocalClient`."""
 
@@ -101,6 +121,19 @@ class LocalAsync:
     async def episode(self, task_id: int | None = None, **asked: Any) -> "LocalAsyncEpisode":
         """Starts an episode; the lease outlives any answer of a model, so no heartbeat is needed."""
         return LocalAsyncEpisode(self._client.episode(task_id, **{**asked, "heartbeat": False}))
+
+    @asynccontextmanager
+    async def rlve(self, *key: Any, **asked: Any) -> AsyncIterator["LocalAsyncRlveEpisode"]:
+        """An RLVE episode; left at the end."""
+        episode = self._client.rlve(*key, **{**asked, "heartbeat": False})
+        try:
+            yield LocalAsyncRlveEpisode(episode)
+        finally:
+            episode.leave()
+
+    async def rlve_facts(self, language: str) -> Any:
+        """What can be played of RLVE."""
+        return self._client.rlve_facts(language)
 
     async def release_facts(self) -> Any:
         """What is played."""
@@ -142,3 +175,33 @@ class LocalAsyncEpisode:
     async def leave(self) -> None:
         """Gives the slot back."""
         self._episode.leave()
+
+
+class LocalAsyncRlveEpisode:
+    """The calls of an `AsyncRlveEpisode` that a run makes."""
+
+    def __init__(self, episode: LocalRlveEpisode) -> None:
+        self._episode = episode
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        """Tool schemas for function calling."""
+        return self._episode.tools
+
+    @property
+    def observation(self) -> dict[str, Any]:
+        """What the agent sees now."""
+        return self._episode.observation
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode has ended."""
+        return self._episode.done
+
+    async def step(self, turn: Any) -> RlveStep:
+        """Plays one turn."""
+        return self._episode.step(turn)
+
+    async def trace(self) -> bytes:
+        """The line of the trace so far."""
+        return self._episode.trace()

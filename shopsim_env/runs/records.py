@@ -1,12 +1,13 @@
 """From an episode with messages of a model to the record that can be played again.
 
-Belongs here: the one place that knows how `shopsim-episode-v1` holds `shopsim-trace-v1`. Hashes are made of
+Belongs here: the one place that knows how `shopsim-episode-v1` holds `shopsim-trace-v1`, and
+`shopsim-rlve-episode-v1` a `shopsim-rlve-trace-v1`. Hashes are made of
 the very texts and states in the line, so that a replay of the record checks those.
 """
 
 from typing import Any
 
-from shopsim_env.canonical import sha256_text
+from shopsim_env.canonical import compact_json, sha256_text
 from shopsim_env.errors import TraceError
 from shopsim_env.recording import state_hash
 from shopsim_env.runs.rows import COMPLETED, items, table
@@ -73,6 +74,32 @@ def first_gap(values: dict[str, Any]) -> int | None:
         if step["action"] is not None:
             page = step["environment"]
     return None
+
+
+def rlve_line(values: dict[str, Any], where: str) -> bytes:
+    """The line of `shopsim-rlve-trace-v1` in an RLVE episode of a run.
+
+    Raises:
+        TraceError: there is none.
+    """
+    trace = values.get("trace")
+    if not isinstance(trace, dict):
+        raise TraceError(f"{where}: expected a trace in a completed episode, found none")
+    return compact_json(trace).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def rlve_gap(values: dict[str, Any]) -> str | None:
+    """The first member of an RLVE episode that says other than its trace; None when all agree."""
+    trace, final, job = (table(values.get(name)) for name in ("trace", "final", "job"))
+    key, reward = table(trace.get("key")), table(trace.get("reward"))
+    turns = [table(step).get("turn") for step in items(values.get("steps"))]
+    agree = {
+        "job": all(job.get(name) == key.get(name) for name in ("env_id", "difficulty", "seed", "language")),
+        "steps": turns == trace.get("actions"),
+        "final": [final.get(name) for name in ("termination_reason", "reward_detail", "reward")]
+        == [trace.get("reason"), reward, reward.get("total")],
+    }
+    return next((name for name, same in agree.items() if not same), None)
 
 
 def tool_call(action: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """One line of a trace file as one row of the index: what lists, figures and comparisons need.
 
-Belongs here: reading a line, and the three schemas (`shopsim-trace-v1`, `shopsim-episode-v1`,
-`shopsim-rlve-trace-v1`). Lines come from anybody: a value of another type than the format says is left out,
-never trusted.
+Belongs here: reading a line, and the four schemas (`shopsim-trace-v1`, `shopsim-episode-v1`,
+`shopsim-rlve-trace-v1`, `shopsim-rlve-episode-v1`). Lines come from anybody: a value of
+another type than the format says is left out, never trusted.
 """
 
 import json
@@ -14,6 +14,8 @@ from shopsim_env.errors import RunError
 from shopsim_env.trace import RLVE_TRACE_SCHEMA, TRACE_SCHEMA
 
 EPISODE_SCHEMA: Final = "shopsim-episode-v1"
+RLVE_EPISODE_SCHEMA: Final = "shopsim-rlve-episode-v1"
+"""An RLVE episode of a run: conversation, model, and its `shopsim-rlve-trace-v1` under `trace`."""
 COMPLETED: Final = "completed"
 FAILED: Final = "failed"
 UNFINISHED: Final = "unfinished"
@@ -86,7 +88,12 @@ def row_of(record: dict[str, Any], line_number: int, offset: int, length: int) -
         return _of_episode(record, line_number, offset, length)
     if schema == RLVE_TRACE_SCHEMA:
         return _of_rlve(record, line_number, offset, length)
-    raise RunError(f"expected schema {TRACE_SCHEMA!r}, {EPISODE_SCHEMA!r} or {RLVE_TRACE_SCHEMA!r}")
+    if schema == RLVE_EPISODE_SCHEMA:
+        return _of_rlve_episode(record, line_number, offset, length)
+    raise RunError(
+        f"expected schema {TRACE_SCHEMA!r}, {EPISODE_SCHEMA!r}, {RLVE_TRACE_SCHEMA!r} or "
+        f"{RLVE_EPISODE_SCHEMA!r}"
+    )
 
 
 def table(value: Any) -> dict[str, Any]:
@@ -194,6 +201,25 @@ def _of_rlve(record: dict[str, Any], line_number: int, offset: int, length: int)
         instruction="",
         release=_kept(record.get("release")),
         world=_world(key),
+    )
+
+
+def _of_rlve_episode(record: dict[str, Any], line_number: int, offset: int, length: int) -> Row:
+    job, trace = table(record.get("job")), table(record.get("trace"))
+    failed = record.get("status") == FAILED
+    models = [table(table(step).get("model")) for step in items(record.get("steps"))]
+    # A failed episode has no trace; its job names the same key.
+    row = _of_rlve({"key": job} if failed or not trace else trace, line_number, offset, length)
+    return row._replace(
+        episode_id=text(record.get("episode_id"))[:_TEXT] or row.episode_id,
+        sample_id=integer(job.get("sample_id")),
+        status=FAILED if failed else row.status,
+        steps=len(models),
+        protocol_errors=sum(bool(model.get("protocol_error")) for model in models),
+        duration_ms=number(record.get("duration_ms")),
+        tokens=_tokens(models),
+        error=_kept(table(record.get("error")).get("type")),
+        release=_kept(table(record.get("provenance")).get("release")),
     )
 
 

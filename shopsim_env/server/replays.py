@@ -13,7 +13,8 @@ from shopsim_env.release import Release
 from shopsim_env.runs.figures import compared, figures
 from shopsim_env.runs.folder import RunEntry, RunRoot
 from shopsim_env.runs.index import RunIndex
-from shopsim_env.runs.rows import COMPONENTS, Row, load_line, table, text
+from shopsim_env.runs.records import rlve_line
+from shopsim_env.runs.rows import COMPONENTS, FAILED, RLVE_EPISODE_SCHEMA, Row, load_line, table, text
 from shopsim_env.runs.select import Wish, chosen
 from shopsim_env.runs.timeline import bought, played, purchase_of, timeline
 from shopsim_env.server.comparison import comparison
@@ -137,6 +138,15 @@ class Replays:
         _, index = self._opened(run)
         row = index.row(episode)
         line = index.line(row)
+        record = load_line(line)
+        if record.get("schema") != RLVE_EPISODE_SCHEMA:
+            return row, record, line
+        if row.status == FAILED:
+            raise RunError("the episode failed, so it has no turns to show", code="not_ended")
+        try:
+            line = rlve_line(record, episode)
+        except TraceError as error:
+            raise RunError(str(error)) from error
         return row, load_line(line), line
 
     def _document(self, entry: RunEntry, file: str) -> dict[str, Any] | None:
