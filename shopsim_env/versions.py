@@ -17,7 +17,7 @@ REWARD_VERSION = "shopsim-reward-v1"
 PAPER_REWARD_VERSION = "shopsimulator-paper-reward-v2"
 RELEASE_SCHEMA_VERSION = "shopsim-release-v3"
 # Of the RLVE environments: derived shop facts and every episode are functions of it.
-RLVE_SUITE_VERSION = "shopsim-rlve-v1"
+RLVE_SUITE_VERSION = "shopsim-rlve-v2"
 
 TOP_K = 150
 PAGE_SIZE = 20

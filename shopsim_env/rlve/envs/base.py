@@ -30,7 +30,8 @@ class Setting:
     """What a generator makes a goal from.
 
     `overlay` is the episode's shop, which generators prepare (stock, variants, orders, visits, policies);
-    `draws` is the environment's own sequence.
+    `draws` is the environment's own sequence. In a `shared` shop other tasks take goods too: no wish is
+    about how many are in stock.
     """
 
     overlay: Overlay
@@ -39,6 +40,7 @@ class Setting:
     task_axes: TaskAxes
     draws: Draws
     difficulty: int
+    shared: bool = False
 
     @property
     def language(self) -> str:

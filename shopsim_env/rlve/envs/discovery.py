@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
-from math import comb
+from math import perm, prod
 from typing import Any, Final, NamedTuple
 
 from shopsim_env.rlve.choosing.choice import Choice, choose
@@ -40,17 +40,16 @@ from shopsim_env.rlve.scores.ranking import PLACE_TOLERANCE, Candidate, is_ideal
 
 # A search with all constraints, and the answer.
 _OTHER_TURNS: Final = 2
-_WEIGHT_DRAWS: Final = 8
+_WEIGHT_DRAWS: Final = 24
 _LEFT_OVER: Final = 2
 # In a larger category the best products by the weights alone hardly ever meet a wish that a few meet.
 _MOST_UNREAD: Final = 200
 _CHOICE_DRAWS: Final = 3
-# Weights that an agent might take which did not hear those that are told: fifths, halves, even ones.
-_GUESSES: Final = (
-    (1, 1, 1),
-    *permutations((5, 3, 2)),
-    *((price, rating, 5 - price - rating) for price in range(6) for rating in range(6 - price)),
-)
+# Weights that an agent would take first which did not hear those that are told; other ones, in fifths.
+_LIKELY: Final = ((1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), *permutations((5, 3, 2)))
+_FIFTHS: Final = tuple((one, two, 5 - one - two) for one in range(6) for two in range(6 - one))
+# So many lists by other weights in fifths may pass: those near the told ones always do.
+_NEAR: Final = 3
 _REQUEST: Final = {
     "zh": "我想买东西，品类：{category}。请推荐最多{k}款，最合适的排在最前面；"
     "都要有货、有标价；"
@@ -107,9 +106,15 @@ class Discovery(Task):
         )
 
     def forced_chance(self) -> Fraction:
-        """Chance that products drawn from the category all meet the constraints."""
-        listed = min(self._setting.axes.k_rec, len(self._choice.feasible))
-        return Fraction(comb(len(self._choice.feasible), listed), comb(len(self._choice.pool), listed))
+        """Chance that products drawn from the category come out as an ideal list, as `is_ideal` says.
+
+        For each place the products that are worth as much as the ideal one, up to the tolerance; one that
+        fits two places counts at both, so the chance is never told too low.
+        """
+        worth = sorted(utilities(self._choice.feasible, self._weights).values(), reverse=True)
+        ideal = worth[: self._setting.axes.k_rec]
+        lists = prod(sum(abs(one - best) <= PLACE_TOLERANCE for one in worth) for best in ideal)
+        return min(Fraction(1), Fraction(lists, perm(len(self._choice.pool), len(ideal))))
 
     def goal(self) -> dict[str, Any]:
         """Category, constraints, weights and the best list."""
@@ -171,9 +176,9 @@ def make(setting: Setting) -> Task:
         draws = setting.draws.fork("goal", attempt)
         choice = choose(setting.pools, draws, limits, setting.overlay.stock.remains)
         drawn = _telling_weights(choice, draws, setting.axes.k_rec, _unread(setting, choice))
-        if best is None or drawn.guesses < best.guesses:
+        if best is None or drawn.passed < best.passed:
             best = drawn
-        if not best.guesses:
+        if best.tells:
             break
     assert best is not None  # noqa: S101 - there is at least one attempt
     draws = setting.draws.fork("revision")
@@ -182,11 +187,19 @@ def make(setting: Setting) -> Task:
 
 
 class _Drawn(NamedTuple):
-    """A drawn goal; `guesses` counts the lists that pass though they do without the told weights."""
+    """A drawn goal; `passed` counts the lists that pass though they do without the told weights.
 
-    guesses: int
+    First those by likely weights or by no wish, of which there should be none, then the others.
+    """
+
+    passed: tuple[int, int]
     choice: Choice
     weights: dict[str, int]
+
+    @property
+    def tells(self) -> bool:
+        """Whether the told weights are needed."""
+        return self.passed <= (0, _NEAR)
 
 
 def _unread(setting: Setting, choice: Choice) -> Sequence[Good]:
@@ -200,36 +213,45 @@ def _unread(setting: Setting, choice: Choice) -> Sequence[Good]:
 def _telling_weights(choice: Choice, draws: Draws, k: int, unread: Sequence[Good]) -> _Drawn:
     """Weights by which a list that passes is found by them alone, as far as a few draws give such.
 
-    Neither the mean of the weights that are drawn for such constraints, nor any of `_GUESSES`, gives one;
-    nor do the right weights among `unread` products.
+    Neither the mean of the weights that are drawn for such constraints, nor `_LIKELY` ones, give one; nor do
+    the right weights among `unread` products. Of those in fifths few do.
     """
     topics = [item.topic for item in choice.constraints]
     found, others = features(choice.feasible), features(unread)
     # Places instead of numbers: this is the inner loop of a reset.
     rows = list(found.values())
-    guesses = {
-        tuple(_order(_sums(rows, shares))[:k])
-        for shares in (concentration(topics)[: len(TOLD_DIMENSIONS)], *_GUESSES)
-    }
+    likely = _lists(rows, (concentration(topics)[: len(TOLD_DIMENSIONS)], *_LIKELY), k)
+    fifths = _lists(rows, _FIFTHS, k) - likely
     best: _Drawn | None = None
     for _ in range(_WEIGHT_DRAWS):
         weights = draw_weights(draws, topics)
         worth = _sums(rows, [weights[name] / 100 for name in TOLD_DIMENSIONS])
         ideal = sorted(worth, reverse=True)[:k]
-        least = ideal[0] - PLACE_TOLERANCE
-        # Most lists fail at their first place, which is quickly seen.
-        lists = [places for places in guesses if worth[places[0]] >= least]
-        passed = sum(is_ideal([worth[place] for place in places], ideal) for places in lists)
-        if others and not passed:
+        first, second = _passing(likely, worth, ideal), _passing(fifths, worth, ideal)
+        if others and not first:
             among = dict(zip(found, worth, strict=True))
             taken = _best(weigh(others, weights), k)
-            passed = int(is_ideal([among.get(number, 0.0) for number in taken], ideal))
-        if best is None or passed < best.guesses:
-            best = _Drawn(passed, choice, weights)
-        if not best.guesses:
+            first = int(is_ideal([among.get(number, 0.0) for number in taken], ideal))
+        if best is None or (first, second) < best.passed:
+            best = _Drawn((first, second), choice, weights)
+        if best.tells:
             break
     assert best is not None  # noqa: S101 - there is at least one draw
     return best
+
+
+def _lists(
+    rows: Sequence[tuple[float, float, float]], guesses: Sequence[Sequence[float]], k: int
+) -> set[tuple[int, ...]]:
+    """The different lists of places to which these weights lead."""
+    return {tuple(_order(_sums(rows, shares))[:k]) for shares in guesses}
+
+
+def _passing(lists: set[tuple[int, ...]], worth: Sequence[float], ideal: Sequence[float]) -> int:
+    """How many lists are ideal ones; most fail at their first place, which is quickly seen."""
+    least = ideal[0] - PLACE_TOLERANCE
+    near = [places for places in lists if worth[places[0]] >= least]
+    return sum(is_ideal([worth[place] for place in places], ideal) for places in near)
 
 
 def _sums(rows: Sequence[tuple[float, float, float]], shares: Sequence[float]) -> list[float]:

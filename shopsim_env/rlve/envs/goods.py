@@ -12,7 +12,8 @@ from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting
 from shopsim_env.rlve.wishes import BOUNDS
 
-UNPRICED_KINDS: Final = frozenset(KINDS) - {"price_max", "price_min"}
+PRICED: Final = frozenset({"price_max", "price_min"})
+_STOCKED: Final = frozenset({"stock_min"})
 # Generators cannot plan for a shop in which everything is out of stock.
 _LEAST_AVAILABLE: Final = 0.05
 # The earlier goal's bound is wider by a share from this range, in per cent.
@@ -26,7 +27,13 @@ def limits_of(setting: Setting, constraints: int) -> Limits:
     """
     available = max(_LEAST_AVAILABLE, 1 - setting.axes.p_oos)
     most = max(FEWEST_FEASIBLE, min(MOST_FEASIBLE, setting.axes.top_k))
-    return Limits(constraints, setting.task_axes.slack, available, most=most)
+    return Limits(constraints, setting.task_axes.slack, available, most=most, kinds=kinds_of(setting))
+
+
+def kinds_of(setting: Setting, without: frozenset[str] = frozenset()) -> frozenset[str] | None:
+    """Kinds of wishes of a task, None for all: not these, and none about the stock of a shared shop."""
+    left = frozenset(KINDS) - without - (_STOCKED if setting.shared else frozenset())
+    return None if len(left) == len(KINDS) else left
 
 
 def wish_limits(setting: Setting) -> Limits:
@@ -35,7 +42,7 @@ def wish_limits(setting: Setting) -> Limits:
     A single wish is not about the price: searches give the cheapest first, which would meet it unread.
     """
     limits = limits_of(setting, setting.axes.m)
-    return replace(limits, kinds=UNPRICED_KINDS) if setting.axes.m == 1 else limits
+    return replace(limits, kinds=kinds_of(setting, PRICED)) if setting.axes.m == 1 else limits
 
 
 def loosened(setting: Setting, choice: Choice, limits: Limits, draws: Draws) -> Choice | None:

@@ -133,7 +133,8 @@ def make(setting: Setting, generators: Generators) -> Task:
 
 def _part(name: str, setting: Setting, generators: Generators) -> Task:
     """A task of its environment without a change of mind of its own, its needs under its name."""
-    quiet = replace(setting, axes=replace(setting.axes, p_switch=0.0), draws=setting.draws.fork("part", name))
+    axes, draws = replace(setting.axes, p_switch=0.0), setting.draws.fork("part", name)
+    quiet = replace(setting, axes=axes, draws=draws, shared=True)
     part = generators[name](quiet)
     needs = tuple(replace(need, id=f"{name}:{need.id}") for need in part.brief.needs)
     pending = frozenset(f"{name}:{id_}" for id_ in part.brief.pending)

@@ -12,7 +12,7 @@ from shopsim_env.rlve.choosing.choice import Choice, Limits, choose_in, no_choic
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting
-from shopsim_env.rlve.envs.goods import UNPRICED_KINDS, limits_of
+from shopsim_env.rlve.envs.goods import PRICED, kinds_of, limits_of
 from shopsim_env.rlve.fact_model import Good
 
 FEWEST_SLOTS: Final = 2
@@ -82,7 +82,7 @@ def slot_limits(setting: Setting, pool: Pool, constraints: int) -> Limits:
     limits = limits_of(setting, constraints)
     unpriced = len(pool) - pool.priced.bit_count()
     most = max(1, min(limits.most, setting.axes.top_k - unpriced))
-    return replace(limits, fewest=1, most=most, misses=1, kinds=UNPRICED_KINDS)
+    return replace(limits, fewest=1, most=most, misses=1, kinds=kinds_of(setting, PRICED))
 
 
 def binds(setting: Setting, slot: Choice) -> bool:

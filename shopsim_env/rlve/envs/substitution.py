@@ -34,7 +34,7 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 # A search with all constraints, and the answer; where one call a turn is allowed, opening the original first.
 _OTHER_TURNS: Final = 2
-_CHOICE_DRAWS, _ORIGINAL_DRAWS = 2, 6
+_CHOICE_DRAWS, _ORIGINAL_DRAWS = 4, 8
 # Of the products that violate one constraint, so many are compared with the original.
 _MOST_NEAR: Final = 5
 # In hundredths of a star.
@@ -184,7 +184,7 @@ def make(setting: Setting) -> Task:
         drawn = _drawn(setting, limits, setting.draws.fork("goal", attempt))
         if best is None or drawn.faults < best.faults:
             best = drawn
-        if best.faults <= setting.axes.m // 2:
+        if best.faults <= (0, setting.axes.m * 2 // 3):
             break
     assert best is not None  # noqa: S101 - there is at least one attempt
     setting.overlay.stock.force(best.original.good.number, 0)
@@ -194,9 +194,12 @@ def make(setting: Setting) -> Task:
 
 
 class _Drawn(NamedTuple):
-    """A drawn goal; `faults` counts the shortcuts by which a best substitute is found."""
+    """A drawn goal; `faults` counts the shortcuts by which a best substitute is found.
 
-    faults: int
+    First those that read no wish or not the original, then those that neglect one wish.
+    """
+
+    faults: tuple[int, int]
     choice: Choice
     original: Original
 
@@ -210,7 +213,7 @@ def _drawn(setting: Setting, limits: Limits, draws: Draws) -> _Drawn:
     found: list[_Drawn] = []
     for good in _replaceable(pool, sets, remains, draws):
         found.append(_judged(choice, Original(choice.pool, good), near))
-        if not found[-1].faults:
+        if found[-1].faults == (0, 0):
             break
     return min(found, key=lambda one: one.faults)
 
@@ -228,10 +231,10 @@ def _judged(choice: Choice, original: Original, near: Sequence[Sequence[Good]]) 
     others = [[good for good in goods if good != original.good] for goods in near]
     likest = [max(map(original.points, goods), default=0) for goods in others]
     harmless = sum(one <= top for one in likest)
-    # These find a best one without any wish, or without the original: each weighs as much as all wishes.
+    # These find a best one without any wish, or without the original.
     no_worse = any(_hardly_worse(good, original.good) for good in choice.feasible if good.number in best)
     whole = (cheapest.number in best) + (2 * len(best) > len(choice.feasible)) + no_worse
-    faults = len(near) * (whole + (harmless == len(near))) + harmless
+    faults = (whole + (harmless == len(near)), harmless)
     order = sorted(range(len(likest)), key=lambda place: -likest[place])
     return _Drawn(faults, choice.ordered(order), original)
 

@@ -54,7 +54,6 @@ class OpaqueIds:
         self._numbers[name] = number
         return name
 
-
     def _code(self, number: int, attempt: int) -> str:
         text = number.to_bytes(8, "big") + attempt.to_bytes(4, "big")
         return "p_" + blake2b(text, digest_size=6, key=self._key).hexdigest()
