@@ -73,7 +73,7 @@ def rlve(env_id: str, difficulty: int, seed: int, total: float | None, **more: A
     key = {"env_id": env_id, "difficulty": difficulty, "seed": seed, "language": "zh", "overrides": {}}
     return {
         "schema": "shopsim-rlve-trace-v1",
-        "suite": "shopsim-rlve-v1",
+        "suite": "shopsim-rlve-v2",
         "release": RELEASE,
         "key": key,
         "strict": True,

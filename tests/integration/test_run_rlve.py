@@ -19,6 +19,7 @@ from shopsim_env.canonical import compact_json
 from shopsim_env.cli import main
 from shopsim_env.replay import verify_file
 from shopsim_env.rlve.episode import Episode, EpisodeKey
+from shopsim_env.versions import RLVE_SUITE_VERSION
 
 KEYS = [EpisodeKey(env_id, d, seed) for env_id in ("PD", "CART", "POLICY") for d in (0, 3) for seed in (1, 2)]
 BROKEN = {1: ([MALFORMED], "format_invalid"), 2: ([UNKNOWN], "tool_invalid"), 3: ([EMPTY], "format_invalid")}
@@ -142,9 +143,9 @@ def test_runs_are_evaluated_and_compared(script, tmp_path, capsys):
     capsys.readouterr()
     assert main(["compare", str(runs / "a"), str(runs / "c")]) == 2
     manifest = runs / "b" / "manifest.json"
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace("shopsim-rlve-v1", "shopsim-rlve-v0"))
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(RLVE_SUITE_VERSION, "shopsim-rlve-v0"))
     traces = runs / "b" / "traces.jsonl"
-    traces.write_bytes(traces.read_bytes().replace(b"shopsim-rlve-v1", b"shopsim-rlve-v0"))
+    traces.write_bytes(traces.read_bytes().replace(RLVE_SUITE_VERSION.encode(), b"shopsim-rlve-v0"))
     capsys.readouterr()
     assert main(["compare", str(runs / "a"), str(runs / "b")]) == 2
     assert "rlve_suite" in capsys.readouterr().err

@@ -110,7 +110,7 @@ def test_the_manifest_row_and_the_report(folder: Path, tmp_path: Path) -> None:
     index = json.loads(rows(folder / "c.sqlite", "SELECT payload FROM manifest")[0][0])
     assert payload == {
         "suite_version": RLVE_SUITE_VERSION,
-        "world_schema_version": 1,
+        "world_schema_version": 2,
         "product_count": 3,
         "product_data_sha256": index["product_data_sha256"],
     }

@@ -125,7 +125,7 @@ def test_traces_of_rlve(tmp_path: Path) -> None:
         (("PD", "10"), 0, "scored", 0.5),
     ]
     assert run.reading.unreadable == 1
-    assert run.settings.versions == {"rlve_suite": "shopsim-rlve-v1"}
+    assert run.settings.versions == {"rlve_suite": "shopsim-rlve-v2"}
     assert run.settings.environment == {"language": "zh", "strict": True}
     assert run.results[3].error == "out_of_range"
 

@@ -132,7 +132,7 @@ def test_an_own_prompt_has_an_own_name(write, tmp_path):
         (LEAST.replace('split = "project/test"', ""), "either split or ids"),
         (LEAST.replace("[tasks]", "[tasks]\nids = [1]"), "either split or ids"),
         (LEAST.replace('split = "project/test"', "ids = [1, 1]"), "none twice"),
-        (LEAST.replace('split = "project/test"', 'ids = ["1"]'), "a list of task ids"),
+        (LEAST.replace('split = "project/test"', 'ids = ["1"]'), "a list of integers from 0"),
         (LEAST.replace("[run]", "[run]\nconcurrency = 0"), "concurrency: expected an integer from 1"),
         (LEAST.replace("[run]", '[run]\nseed = "x"'), "seed: expected an integer, found str"),
         (LEAST + "[environment]\nsplit = 1\n", "environment: expected only"),

@@ -1,8 +1,15 @@
-"""Utilities of product discovery; values by hand."""
+"""Weights by the published cases, features and utilities by hand."""
 
 import pytest
 
-from shopsim_env.rlve.choosing.preferences import features, utilities
+from shopsim_env.rlve.choosing.preferences import (
+    concentration,
+    draw_weights,
+    features,
+    lowness,
+    utilities,
+)
+from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.fact_model import Good
 
 
@@ -30,3 +37,38 @@ def test_weights_decide_the_order() -> None:
 
 def test_what_is_equal_does_not_decide() -> None:
     assert features([good(1, 100, 450, 2), good(2, 100, 450, 2)]) == {1: (1.0, 1.0, 1.0), 2: (1.0, 1.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("topics", "expected"),
+    [
+        (["price"], (5, 2, 1, 1, 1)),
+        (["price", "ship_days"], (5, 2, 4, 1, 1)),
+        (["price", "rating", "rating_count"], (5, 8, 1, 1, 1)),
+        (["price", "brand", "store"], (5, 2, 1, 7, 1)),
+        (["color"], (2, 2, 1, 1, 1)),
+    ],
+)
+def test_concentration_of_the_published_cases(topics: list[str], expected: tuple[int, ...]) -> None:
+    assert concentration(topics) == expected
+
+
+@pytest.mark.parametrize(
+    ("price", "low", "high", "expected"),
+    [
+        (50, 0, 100, 0.5),
+        (10, 10, 10, 1.0),
+        (11, 10, 10, 0.0),
+        (0, 10, 20, 1.0),
+        (30, 10, 20, 0.0),
+        (None, 1, 2, 0.0),
+    ],
+)
+def test_lower_is_better_within_a_range(price: int | None, low: int, high: int, expected: float) -> None:
+    assert lowness(price, low, high) == expected
+
+
+def test_weights_are_per_cents_of_what_is_told() -> None:
+    weights = draw_weights(Draws("w"), ["price"])
+    assert list(weights) == ["price", "rating", "shipping"]
+    assert sum(weights.values()) == 100
