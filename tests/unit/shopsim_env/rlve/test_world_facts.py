@@ -216,8 +216,8 @@ def test_wrong_use_is_typed(world: World, call: Callable[[World], object], code:
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE world SET payload = replace(payload, 'rlve-v2', 'rlve-v3')",
-        "UPDATE world SET payload = replace(payload, 'schema_version\":1', 'schema_version\":2')",
+        "UPDATE world SET payload = replace(payload, 'shopsim-rlve-v', 'other-')",
+        "UPDATE world SET payload = replace(payload, 'schema_version\":', 'schema_version\":9')",
         "UPDATE world SET payload = '[]'",
         "UPDATE world SET payload = 'no json'",
         "DELETE FROM world",
