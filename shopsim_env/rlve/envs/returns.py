@@ -26,7 +26,7 @@ from shopsim_env.rlve.envs.returns_words import RETURN_WORDS
 from shopsim_env.rlve.envs.told_orders import Candidate, Description, told_need
 from shopsim_env.rlve.fact_model import Category
 from shopsim_env.rlve.overlay import Exchange
-from shopsim_env.rlve.overlay.returns import FEES, REASONS, decide, group_of
+from shopsim_env.rlve.overlay.returns import FEES, REASONS
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
@@ -36,11 +36,14 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Reason and method of a plain return; the method may have been another one before a change of mind."""
+    """Reason and method of a plain return; the method may have been another one before a change of mind.
+
+    Without a method any will do.
+    """
 
     reason: str
-    method: str
-    method_before: str
+    method: str | None
+    method_before: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Plea:
     Args:
         meant: The line.
         category: Its category, as the customer names it.
+        alike: Lines of the history of this category whose goods have the same window, the meant one included.
         description: Facts that it fits alone.
         refusal: Code of the shop's rule that forbids it, None when it may go back.
         terms: Of a plain return.
@@ -71,6 +75,7 @@ class Plea:
 
     meant: Candidate
     category: Category
+    alike: int
     description: Description
     refusal: str | None
     terms: Terms | None
@@ -93,7 +98,6 @@ class GoodsReturn(Task):
         self.least_turns = max(1, questions) + other_turns
         self.least_charged = self.least_turns - max(questions, int(self.brief.revision is not None))
         self._pending = self.brief.pending
-        self._orders = tuple(setting.overlay.book.orders)
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
         """Line, action, and replacement or reason (`score_return`)."""
@@ -117,12 +121,13 @@ class GoodsReturn(Task):
         return UsedIds(recommended=listed, exchanged=tuple(self._setting.overlay.exchanged))
 
     def forced_chance(self) -> Fraction:
-        """1 / lines that the shop decides on alike, times what has to be guessed besides.
+        """1 / lines of the category with its window, times what has to be guessed besides.
 
-        Of a return these are a reason and a method that the opening leaves out, of an exchange the share of
-        the category's products that will do.
+        Each of them is as likely, whatever the shop says of it. Of a return there are besides a reason and a
+        method that the opening leaves out, of an exchange the share of the category's products that will do.
         """
-        plea, chance = self._plea, Fraction(1, self._alike())
+        plea = self._plea
+        chance = Fraction(1, plea.alike)
         if plea.refusal is not None:
             return chance
         if plea.replacement is not None:
@@ -157,7 +162,7 @@ class GoodsReturn(Task):
             return any((one.order_id, one.line_id) == self._line for one in overlay.exchanges)
         method = terms.method if revised else terms.method_before
         return not overlay.exchanges and all(
-            (one.reason, one.method) == (terms.reason, method) for one in overlay.returns
+            one.reason == terms.reason and method in (None, one.method) for one in overlay.returns
         )
 
     def _replaced(self, revised: bool) -> TaskScore | None:
@@ -191,11 +196,10 @@ class GoodsReturn(Task):
         revision = None
         if plea.terms is not None:
             terms = plea.terms
-            needs += [
-                self._term("reason", "reason_code", terms.reason),
-                self._term("method", "method", terms.method_before),
-            ]
-            if terms.method != terms.method_before:
+            needs.append(self._term("reason", "reason_code", terms.reason))
+            if terms.method_before is not None:
+                needs.append(self._term("method", "method", terms.method_before))
+            if terms.method is not None and terms.method != terms.method_before:
                 revision = Revision(self._term("method", "method", terms.method))
         if plea.replacement is not None:
             wishes = [
@@ -229,13 +233,3 @@ class GoodsReturn(Task):
 
     def _wish(self, at: int, one: Constraint) -> Need:
         return constraint_need(self._setting, f"r{at}", one, RETURN_WORDS[self._setting.language]["new"])
-
-    def _alike(self) -> int:
-        """Lines on which the shop decides as on the one that is meant, before anything was returned."""
-        overlay, alike = self._setting.overlay, 0
-        for order in self._orders:
-            for line in order.lines:
-                levels = overlay.world.category(overlay.shelf.item(line.number).facts.category).levels
-                found = decide(order, line.id, group_of(levels), overlay.today, ())
-                alike += found.eligible == (self._plea.refusal is None)
-        return alike
