@@ -36,14 +36,11 @@ from shopsim_env.rlve.scores.ranking import Substitute, score_substitution
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Reason and method of a plain return; the method may have been another one before a change of mind.
-
-    Without a method any will do.
-    """
+    """Reason and method of a plain return; the method may have been another one before a change of mind."""
 
     reason: str
-    method: str | None
-    method_before: str | None
+    method: str
+    method_before: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +66,8 @@ class Plea:
         alike: Lines of the history of this category whose goods have the same window, the meant one included.
         description: Facts that it fits alone.
         refusal: Code of the shop's rule that forbids it, None when it may go back.
-        terms: Of a plain return.
-        replacement: Of an exchange; one of the two is None.
+        terms: Of a plain return; None where any will do.
+        replacement: Of an exchange, else None.
     """
 
     meant: Candidate
@@ -158,12 +155,12 @@ class GoodsReturn(Task):
     def _as_asked(self, revised: bool) -> bool:
         """Whether what was started is what was asked for: an exchange, or a return on the told terms."""
         overlay, terms = self._setting.overlay, self._plea.terms
-        if terms is None:
+        if self._plea.replacement is not None:
             return any((one.order_id, one.line_id) == self._line for one in overlay.exchanges)
+        if overlay.exchanges or terms is None:
+            return not overlay.exchanges
         method = terms.method if revised else terms.method_before
-        return not overlay.exchanges and all(
-            one.reason == terms.reason and method in (None, one.method) for one in overlay.returns
-        )
+        return all((one.reason, one.method) == (terms.reason, method) for one in overlay.returns)
 
     def _replaced(self, revised: bool) -> TaskScore | None:
         """Quality of the product that the line was exchanged for: substitution with one place."""
@@ -196,10 +193,11 @@ class GoodsReturn(Task):
         revision = None
         if plea.terms is not None:
             terms = plea.terms
-            needs.append(self._term("reason", "reason_code", terms.reason))
-            if terms.method_before is not None:
-                needs.append(self._term("method", "method", terms.method_before))
-            if terms.method is not None and terms.method != terms.method_before:
+            needs += [
+                self._term("reason", "reason_code", terms.reason),
+                self._term("method", "method", terms.method_before),
+            ]
+            if terms.method != terms.method_before:
                 revision = Revision(self._term("method", "method", terms.method))
         if plea.replacement is not None:
             wishes = [
@@ -209,11 +207,12 @@ class GoodsReturn(Task):
             if plea.replacement.before is not None:
                 revision = Revision(self._wish(0, plea.replacement.choice.constraints[0]))
         category = category_words(plea.category, setting.language)
+        wish = "exchange" if plea.replacement else "return" if plea.terms else "any return"
         filters = category_filter(plea.category)
         kept = {revision.need.id} if revision else set()
         return Brief(
             env_id=self.env_id,
-            request=words["exchange" if plea.replacement else "return"].format(category=category),
+            request=words[wish].format(category=category),
             needs=tuple(needs),
             pending=left_out(setting, [need for need in needs if need.id not in kept], other_turns),
             revision=revision,

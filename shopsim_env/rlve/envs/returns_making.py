@@ -127,7 +127,8 @@ def _attempt(setting: Setting, draws: Draws, exchange: bool, barred: bool) -> Go
     if description is None:
         return None
     switched = draws.chance(setting.axes.p_switch)
-    terms = None if choice else _terms(setting, draws, switched)
+    # Where no exchange fits, no terms are set: a return with both would take more than an exchange.
+    terms = _terms(draws, switched) if choice is None and _fits_exchange(setting) else None
     replacement = _replacement(choice, draws, switched) if choice else None
     refusal = eligibility(setting.overlay, meant.order.id, meant.lines[0].id).reason
     plea = Plea(meant, pool.category, len(alike), description, refusal, terms, replacement)
@@ -198,13 +199,7 @@ def _options(setting: Setting, draws: Draws, meant: Candidate) -> list[Told]:
     return draws.shuffled([*first, *goods_facts(meant, draws, setting.task_axes.slack)])
 
 
-def _terms(setting: Setting, draws: Draws, switched: bool) -> Terms:
-    """Reason and method.
-
-    Where no exchange fits any method will do, or a return would take more than the exchanges from d = 2 on.
-    """
-    if not _fits_exchange(setting):
-        return Terms(draws.pick(REASONS), None, None)
+def _terms(draws: Draws, switched: bool) -> Terms:
     methods = draws.shuffled(list(FEES))
     return Terms(draws.pick(REASONS), methods[0], methods[1] if switched else methods[0])
 
