@@ -26,7 +26,6 @@ from shopsim_env.rlve.envs.returns_words import RETURN_WORDS
 from shopsim_env.rlve.envs.told_orders import Candidate, Description, told_need
 from shopsim_env.rlve.fact_model import Category
 from shopsim_env.rlve.overlay import Exchange
-from shopsim_env.rlve.overlay.returns import FEES, REASONS
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
@@ -94,7 +93,6 @@ class GoodsReturn(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + other_turns
         self.least_charged = self.least_turns - max(questions, int(self.brief.revision is not None))
-        self._pending = self.brief.pending
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
         """Line, action, and replacement or reason (`score_return`)."""
@@ -118,22 +116,11 @@ class GoodsReturn(Task):
         return UsedIds(recommended=listed, exchanged=tuple(self._setting.overlay.exchanged))
 
     def forced_chance(self) -> Fraction:
-        """1 / lines of the category with its window, times what has to be guessed besides.
+        """1 / lines of the category with its window: what is left to a guess that does all the rest.
 
-        Each of them is as likely, whatever the shop says of it. Of a return there are besides a reason and a
-        method that the opening leaves out, of an exchange the share of the category's products that will do.
+        Each of them is as likely, whatever the shop says of it; terms and wishes can be asked for.
         """
-        plea = self._plea
-        chance = Fraction(1, plea.alike)
-        if plea.refusal is not None:
-            return chance
-        if plea.replacement is not None:
-            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
-        return (
-            chance
-            / (len(REASONS) if "reason" in self._pending else 1)
-            / (len(FEES) if "method" in self._pending else 1)
-        )
+        return Fraction(1, self._plea.alike)
 
     def goal(self) -> dict[str, Any]:
         """Line, right outcome, terms or the constraints on the replacement."""
