@@ -26,7 +26,6 @@ from shopsim_env.rlve.envs.returns_words import RETURN_WORDS
 from shopsim_env.rlve.envs.told_orders import Candidate, Description, told_need
 from shopsim_env.rlve.fact_model import Category
 from shopsim_env.rlve.overlay import Exchange
-from shopsim_env.rlve.overlay.returns import FEES, REASONS, decide, group_of
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.reward import UsedIds
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
@@ -63,14 +62,16 @@ class Plea:
     Args:
         meant: The line.
         category: Its category, as the customer names it.
+        alike: Lines of the history of this category whose goods have the same window, the meant one included.
         description: Facts that it fits alone.
         refusal: Code of the shop's rule that forbids it, None when it may go back.
-        terms: Of a plain return.
-        replacement: Of an exchange; one of the two is None.
+        terms: Of a plain return; None where any will do.
+        replacement: Of an exchange, else None.
     """
 
     meant: Candidate
     category: Category
+    alike: int
     description: Description
     refusal: str | None
     terms: Terms | None
@@ -92,8 +93,6 @@ class GoodsReturn(Task):
         questions = questions_for(len(self.brief.pending))
         self.least_turns = max(1, questions) + other_turns
         self.least_charged = self.least_turns - max(questions, int(self.brief.revision is not None))
-        self._pending = self.brief.pending
-        self._orders = tuple(setting.overlay.book.orders)
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
         """Line, action, and replacement or reason (`score_return`)."""
@@ -117,21 +116,11 @@ class GoodsReturn(Task):
         return UsedIds(recommended=listed, exchanged=tuple(self._setting.overlay.exchanged))
 
     def forced_chance(self) -> Fraction:
-        """1 / lines that the shop decides on alike, times what has to be guessed besides.
+        """1 / lines of the category with its window: what is left to a guess that does all the rest.
 
-        Of a return these are a reason and a method that the opening leaves out, of an exchange the share of
-        the category's products that will do.
+        Each of them is as likely, whatever the shop says of it; terms and wishes can be asked for.
         """
-        plea, chance = self._plea, Fraction(1, self._alike())
-        if plea.refusal is not None:
-            return chance
-        if plea.replacement is not None:
-            return chance * Fraction(len(plea.replacement.choice.feasible), len(plea.replacement.choice.pool))
-        return (
-            chance
-            / (len(REASONS) if "reason" in self._pending else 1)
-            / (len(FEES) if "method" in self._pending else 1)
-        )
+        return Fraction(1, self._plea.alike)
 
     def goal(self) -> dict[str, Any]:
         """Line, right outcome, terms or the constraints on the replacement."""
@@ -153,12 +142,12 @@ class GoodsReturn(Task):
     def _as_asked(self, revised: bool) -> bool:
         """Whether what was started is what was asked for: an exchange, or a return on the told terms."""
         overlay, terms = self._setting.overlay, self._plea.terms
-        if terms is None:
+        if self._plea.replacement is not None:
             return any((one.order_id, one.line_id) == self._line for one in overlay.exchanges)
+        if overlay.exchanges or terms is None:
+            return not overlay.exchanges
         method = terms.method if revised else terms.method_before
-        return not overlay.exchanges and all(
-            (one.reason, one.method) == (terms.reason, method) for one in overlay.returns
-        )
+        return all((one.reason, one.method) == (terms.reason, method) for one in overlay.returns)
 
     def _replaced(self, revised: bool) -> TaskScore | None:
         """Quality of the product that the line was exchanged for: substitution with one place."""
@@ -205,11 +194,12 @@ class GoodsReturn(Task):
             if plea.replacement.before is not None:
                 revision = Revision(self._wish(0, plea.replacement.choice.constraints[0]))
         category = category_words(plea.category, setting.language)
+        wish = "exchange" if plea.replacement else "return" if plea.terms else "any return"
         filters = category_filter(plea.category)
         kept = {revision.need.id} if revision else set()
         return Brief(
             env_id=self.env_id,
-            request=words["exchange" if plea.replacement else "return"].format(category=category),
+            request=words[wish].format(category=category),
             needs=tuple(needs),
             pending=left_out(setting, [need for need in needs if need.id not in kept], other_turns),
             revision=revision,
@@ -229,13 +219,3 @@ class GoodsReturn(Task):
 
     def _wish(self, at: int, one: Constraint) -> Need:
         return constraint_need(self._setting, f"r{at}", one, RETURN_WORDS[self._setting.language]["new"])
-
-    def _alike(self) -> int:
-        """Lines on which the shop decides as on the one that is meant, before anything was returned."""
-        overlay, alike = self._setting.overlay, 0
-        for order in self._orders:
-            for line in order.lines:
-                levels = overlay.world.category(overlay.shelf.item(line.number).facts.category).levels
-                found = decide(order, line.id, group_of(levels), overlay.today, ())
-                alike += found.eligible == (self._plea.refusal is None)
-        return alike

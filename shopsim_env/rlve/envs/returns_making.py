@@ -3,7 +3,9 @@
 Belongs here: the shares of outcomes and edges, and fitting the plan into the turns. Grading is in `returns`.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Final
 
 from shopsim_env.errors import UsageError
@@ -12,7 +14,7 @@ from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting, Task, turns_for
-from shopsim_env.rlve.envs.order_goods import BACKGROUND_ORDERS, draw_goods, history_length
+from shopsim_env.rlve.envs.order_goods import Law, different_days, draw_goods, history_length, of_status
 from shopsim_env.rlve.envs.returns import GoodsReturn, Plea, Replacement, Terms
 from shopsim_env.rlve.envs.told_orders import (
     DATE,
@@ -24,13 +26,19 @@ from shopsim_env.rlve.envs.told_orders import (
     goods_facts,
     line_candidates,
 )
-from shopsim_env.rlve.fact_model import Good
-from shopsim_env.rlve.overlay import STATUSES, Plan, order_book
-from shopsim_env.rlve.overlay.orders import AGES, CANCELLED, CONFIRMED, DELIVERED, IN_TRANSIT, SHIPPED
+from shopsim_env.rlve.overlay import Plan, eligibility, order_book
+from shopsim_env.rlve.overlay.orders import (
+    AGES,
+    CANCELLED,
+    CONFIRMED,
+    DELIVERED,
+    IN_TRANSIT,
+    MOST_BOUGHT,
+    SHIPPED,
+)
 from shopsim_env.rlve.overlay.returns import (
     FEES,
     NOT_DELIVERED,
-    NOT_RETURNABLE,
     ORDER_CANCELLED,
     REASONS,
     WINDOW_CLOSED,
@@ -43,25 +51,20 @@ LEAST_LINES: Final = 8
 # However many orders there are, the day of one seldom singles out a line.
 _LINES_PER_ORDER: Final = 2
 _P_REPLACEMENT: Final = 0.5
-# Of the orders at the edge of their window one in five is a day too old; of the others fifteen in a hundred
-# are refused.
-_EDGE_DAYS: Final = (-1, -1, 0, 0, 1)
-_P_REFUSED: Final = 0.15
-_REFUSED: Final = (WINDOW_CLOSED, NOT_DELIVERED, ORDER_CANCELLED, NOT_RETURNABLE)
+# Share of a history's goods that are of the category that the customer names.
+_SHARE_ALIKE: Final = Fraction(3, 4)
+# Of the orders at the edge of their window one in seven is a day too old; of the others the shop refuses as
+# many.
+_EDGE_DAYS: Final = (-1, -1, -1, 0, 0, 0, 1)
+_P_REFUSED: Final = 1 / 7
+_REFUSED: Final = (WINDOW_CLOSED, NOT_DELIVERED, ORDER_CANCELLED)
+# Chance of goods that never go back, among plain returns.
+_P_BARRED: Final = 0.04
 _TRIES: Final = 40
-# A catalogue may have no goods that never go back: after so many tries another refusal is taken.
+# A catalogue may have no such goods: after so many tries others are taken.
 _PATIENT: Final = 12
 _YOUNGEST, _OLDEST = AGES[DELIVERED]
 _SHORTEST: Final = min(days for days in WINDOWS.values() if days)
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What the shop will say (None: it may go back), days from the end of the window (None: off the edge)."""
-
-    refusal: str | None
-    edge: int | None
-    replacement: bool
 
 
 def make(setting: Setting) -> Task:
@@ -71,11 +74,10 @@ def make(setting: Setting) -> Task:
         UsageError: the catalogue offers no such goal (code `no_choice`).
     """
     draws = setting.draws.fork("goal")
-    outcome = _outcome(setting, draws.fork("outcome"))
+    exchange = _fits_exchange(setting) and draws.chance(_P_REPLACEMENT)
+    barred = not exchange and draws.chance(_P_BARRED)
     for attempt in range(_TRIES):
-        if attempt == _PATIENT and outcome.refusal == NOT_RETURNABLE:
-            outcome = replace(outcome, refusal=NOT_DELIVERED)
-        found = _attempt(setting, draws.fork("attempt", attempt), outcome)
+        found = _attempt(setting, draws.fork("attempt", attempt), exchange, barred and attempt < _PATIENT)
         if found is not None:
             return found
     raise UsageError(
@@ -85,13 +87,9 @@ def make(setting: Setting) -> Task:
     )
 
 
-def _outcome(setting: Setting, draws: Draws) -> _Outcome:
-    edge = draws.pick(_EDGE_DAYS) if draws.chance(setting.task_axes.return_p_edge) else None
-    refusal = draws.pick(_REFUSED) if edge is None and draws.chance(_P_REFUSED) else None
-    if edge is not None and edge > 0:
-        refusal = WINDOW_CLOSED
-    fits = 2 + _preparing(setting, exchange=True) + 1 <= setting.axes.T_max
-    return _Outcome(refusal, edge, fits and draws.chance(_P_REPLACEMENT))
+def _fits_exchange(setting: Setting) -> bool:
+    """Whether list and order, check and search, and the exchange fit into the turns."""
+    return 2 + _preparing(setting, exchange=True) + 1 <= setting.axes.T_max
 
 
 def _preparing(setting: Setting, *, exchange: bool) -> int:
@@ -99,27 +97,29 @@ def _preparing(setting: Setting, *, exchange: bool) -> int:
     return turns_for(1 + exchange, setting.axes.B_tool)
 
 
-def _attempt(setting: Setting, draws: Draws, outcome: _Outcome) -> GoodsReturn | None:
-    choice = _choice(setting, draws) if outcome.replacement else None
+def _attempt(setting: Setting, draws: Draws, exchange: bool, barred: bool) -> GoodsReturn | None:
+    choice = _choice(setting, draws) if exchange else None
     pool = choice.pool if choice else setting.pools.pool(draws.pick(setting.pools.categories))
     if choice is None and not pool.category.levels and len(setting.pools.categories) > 1:
         # "Any category" describes nothing.
         return None
-    good = draws.pick(pool.goods)
-    window = _window(setting, good)
-    if good.price_low is None or (window == 0) != (outcome.refusal == NOT_RETURNABLE):
+    window = _window(setting, draws.pick(pool.goods).category)
+    if choice is None and (window == 0) != barred:
         return None
-    _book(setting, draws, _target_plan(outcome, window, good.number, draws), pool)
-    candidates = line_candidates(setting.overlay)
-    meant = next(one for one in candidates if one.lines[0].number == good.number)
-    if choice and not _replaceable(setting, choice, meant):
+    _book(setting, draws, window, pool)
+    every = line_candidates(setting.overlay)
+    own = Told(GOODS, pool.category)
+    alike = [one for one in every if one.meets(own) and _window(setting, one.goods[0].category) == window]
+    if not alike or (choice and not _replaceable(setting, choice, alike)):
         return None
-    ending = _preparing(setting, exchange=outcome.replacement) + 1
+    # The history is made without regard to it: nothing but what the customer says tells it from the others.
+    meant = draws.pick(alike)
+    ending = _preparing(setting, exchange=exchange) + 1
     description = describe(
-        candidates,
+        every,
         meant,
         _options(setting, draws, meant),
-        always=[Told(GOODS, pool.category)],
+        always=[own],
         tool_budget=setting.axes.B_tool,
         most_turns=setting.axes.T_max - ending,
         reads_lines=True,
@@ -127,16 +127,17 @@ def _attempt(setting: Setting, draws: Draws, outcome: _Outcome) -> GoodsReturn |
     if description is None:
         return None
     switched = draws.chance(setting.axes.p_switch)
-    terms = None if choice else _terms(draws, switched)
+    # Where no exchange fits, no terms are set: a return with both would take more than an exchange.
+    terms = _terms(draws, switched) if choice is None and _fits_exchange(setting) else None
     replacement = _replacement(choice, draws, switched) if choice else None
-    plea = Plea(meant, pool.category, description, outcome.refusal, terms, replacement)
+    refusal = eligibility(setting.overlay, meant.order.id, meant.lines[0].id).reason
+    plea = Plea(meant, pool.category, len(alike), description, refusal, terms, replacement)
     return GoodsReturn(setting, plea, description.turns - 1 + ending)
 
 
-def _window(setting: Setting, good: Good) -> int:
-    """Days in which a product may go back."""
-    overlay = setting.overlay
-    return WINDOWS[group_of(overlay.world.category(overlay.shelf.item(good.number).facts.category).levels)]
+def _window(setting: Setting, category: int) -> int:
+    """Days in which goods of a category may go back."""
+    return WINDOWS[group_of(setting.overlay.world.category(category).levels)]
 
 
 def _choice(setting: Setting, draws: Draws) -> Choice:
@@ -145,58 +146,52 @@ def _choice(setting: Setting, draws: Draws) -> Choice:
     return choose(setting.pools, draws.fork("replacement"), limits, stock.remains)
 
 
-def _target_plan(outcome: _Outcome, window: int, product: int, draws: Draws) -> Plan:
-    """Status and age of the order that is meant."""
-    if outcome.edge is not None:
-        return Plan(DELIVERED, window + outcome.edge, product)
-    if outcome.refusal == NOT_DELIVERED:
-        return _drawn(draws, draws.pick((CONFIRMED, SHIPPED, IN_TRANSIT)), product)
-    if outcome.refusal == ORDER_CANCELLED:
-        return Plan(CANCELLED, draws.between(0, window), product)
-    if outcome.refusal == WINDOW_CLOSED:
-        return Plan(DELIVERED, draws.between(window + 2, _OLDEST), product)
-    # Goods that never go back are as new as those that do.
-    return Plan(DELIVERED, draws.between(_YOUNGEST, max(window, _SHORTEST) - 2), product)
-
-
-def _book(setting: Setting, draws: Draws, plan: Plan, pool: Pool) -> None:
-    """The history: two of three other orders were delivered lately, so that other lines could go back too."""
+def _book(setting: Setting, draws: Draws, window: int, pool: Pool) -> None:
+    """The history: every order by the same law, whichever of its lines will be meant."""
     overlay, count = setting.overlay, history_length(setting)
-    plans = [plan]
-    for at in range(count - 1):
-        lately = at % BACKGROUND_ORDERS < BACKGROUND_ORDERS - 1
-        plans.append(
-            Plan(DELIVERED, draws.between(_YOUNGEST, _SHORTEST))
-            if lately
-            else _drawn(draws, draws.pick(STATUSES))
-        )
+    # Orders of goods that never go back are as old as others.
+    law_of = window or _SHORTEST
     lines = max(LEAST_LINES, _LINES_PER_ORDER * count)
     overlay.book = order_book(
         overlay.shelf,
-        draw_goods(setting, draws, lines, pool, plan.product),
+        draw_goods(
+            setting, draws, lines, pool, _SHARE_ALIKE, lambda good: _window(setting, good.category) == window
+        ),
         draws.fork("book"),
         overlay.today,
         count,
         account=overlay.account,
         least_lines=lines,
-        plans=plans,
+        plans=different_days(_law(setting, draws, law_of) for _ in range(count)),
     )
 
 
-def _drawn(draws: Draws, status: str, product: int | None = None) -> Plan:
-    return Plan(status, draws.between(*AGES[status]), product)
+def _law(setting: Setting, draws: Draws, window: int) -> Law:
+    """What the shop will say of an order whose goods have this window, as a law of its status and age."""
+    if draws.chance(setting.task_axes.return_p_edge):
+        at_edge = Plan(DELIVERED, window + draws.pick(_EDGE_DAYS))
+        return lambda: at_edge
+    refusal = draws.pick(_REFUSED) if draws.chance(_P_REFUSED) else None
+    if refusal == NOT_DELIVERED:
+        return of_status(draws, draws.pick((CONFIRMED, SHIPPED, IN_TRANSIT)))
+    if refusal == ORDER_CANCELLED:
+        return lambda: Plan(CANCELLED, draws.between(0, window))
+    if refusal == WINDOW_CLOSED:
+        return lambda: Plan(DELIVERED, draws.between(window + 2, _OLDEST))
+    return lambda: Plan(DELIVERED, draws.between(_YOUNGEST, window - 2))
 
 
-def _replaceable(setting: Setting, choice: Choice, meant: Candidate) -> bool:
-    """Whether some feasible product other than the returned one is there as often as it was bought.
+def _replaceable(setting: Setting, choice: Choice, alike: Sequence[Candidate]) -> bool:
+    """Whether each of the lines, however many units it could have, can be exchanged for a feasible product.
 
-    None may have variants, as those of a journey's cart do: any would be right, and an exchange wants one.
+    Asked of all of them, or what can be exchanged would tell the line. None of the products may have
+    variants, as those of a journey's cart do: any would be right, and an exchange wants one.
     """
-    line, stock, variants = meant.lines[0], setting.overlay.stock, setting.overlay.variants
+    stock, variants = setting.overlay.stock, setting.overlay.variants
     numbers = [good.number for good in choice.feasible]
-    return not any(number in variants for number in numbers) and any(
-        number != line.number and stock.units(number) >= line.quantity for number in numbers
-    )
+    enough = {number for number in numbers if stock.units(number) >= MOST_BOUGHT}
+    bought = {one.lines[0].number for one in alike}
+    return not any(number in variants for number in numbers) and (len(enough) > 1 or bool(enough - bought))
 
 
 def _options(setting: Setting, draws: Draws, meant: Candidate) -> list[Told]:

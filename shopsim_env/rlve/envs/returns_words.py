@@ -8,6 +8,8 @@ from typing import Final
 RETURN_WORDS: Final = {
     "zh": {
         "return": "我想退掉之前买的一件商品，如果按规定不能退，请告诉我原因。商品的品类：{category}",
+        "any return": "我想退掉之前买的一件商品，退货原因和方式都不限；如果按规定不能退，请告诉我为什么。"
+        "商品的品类：{category}",
         "exchange": "我想把之前买的一件商品换成同品类的另一款，如果按规定不能退换，请告诉我原因。"
         "商品的品类：{category}",
         "reason": "退货原因是{}",
@@ -28,6 +30,8 @@ RETURN_WORDS: Final = {
     "en": {
         "return": "I want to return something that I bought; if the rules do not allow it, tell me why. "
         "Category of the product: {category}",
+        "any return": "I want to return something that I bought, any reason code and any method will do; "
+        "if the rules do not allow it, tell me why. Category of the product: {category}",
         "exchange": "I want to exchange something that I bought for another product of the same category; "
         "if the rules do not allow it, tell me why. Category of the product: {category}",
         "reason": "the reason for the return: {}",

@@ -11,7 +11,7 @@ from typing import Any, Final
 from shopsim_env.rlve.customer.needs import Brief, Need, Revision
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Heard, Setting, Task, left_out, questions_for
-from shopsim_env.rlve.envs.order_goods import draw_goods, history_length
+from shopsim_env.rlve.envs.order_goods import different_days, draw_goods, history_length, of_status
 from shopsim_env.rlve.envs.told_orders import (
     DATE,
     GOODS,
@@ -23,8 +23,7 @@ from shopsim_env.rlve.envs.told_orders import (
     order_candidates,
     told_need,
 )
-from shopsim_env.rlve.overlay import STATUSES, Order, Plan, order_book
-from shopsim_env.rlve.overlay.orders import AGES
+from shopsim_env.rlve.overlay import STATUSES, Order, order_book
 from shopsim_env.rlve.protocol import Answer
 from shopsim_env.rlve.scores.common import UNANSWERED, TaskScore
 from shopsim_env.rlve.scores.orders import score_status
@@ -117,7 +116,7 @@ def make(setting: Setting) -> Task:
     draws, overlay = setting.draws.fork("goal"), setting.overlay
     count = history_length(setting)
     # Every status is as likely: no guess of a status, or of a place in the list, is better than another.
-    plans = [_plan(draws) for _ in range(count)]
+    plans = different_days(of_status(draws, draws.pick(STATUSES)) for _ in range(count))
     goods = draw_goods(setting, draws, 2 * count)
     overlay.book = order_book(
         overlay.shelf, goods, draws.fork("book"), overlay.today, count, account=overlay.account, plans=plans
@@ -155,11 +154,6 @@ def _asked(
             reads_lines=False,
         )
     return Asked(meant.order, description)
-
-
-def _plan(draws: Draws) -> Plan:
-    status = draws.pick(STATUSES)
-    return Plan(status, draws.between(*AGES[status]))
 
 
 def _named(setting: Setting, order: Order) -> Need:

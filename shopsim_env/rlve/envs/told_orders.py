@@ -25,7 +25,7 @@ DATE, MONEY, GOODS = "date", "money", "goods"
 # One of each kind.
 MOST_FACTS: Final = 3
 # Facts of the goods that are tried, of all that could be said.
-_GOODS_TRIED: Final = 4
+_GOODS_TRIED: Final = 8
 # Sizes of the sets in the order in which they are tried. A line takes two facts at every difficulty: with
 # one, which a longer history allows more often, the task would become easier.
 _ORDER_SIZES: Final = (1, 2, 3)

@@ -30,7 +30,7 @@ AGES: Final = {
     CANCELLED: (0, 90),
 }
 MOST_LINES: Final = 5
-_MOST_UNITS: Final = 3
+MOST_BOUGHT: Final = 3
 _DAYS_OF_YEAR: Final = 365
 
 
@@ -79,14 +79,10 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An order that the history must hold: status, age in days, and a product of one of its lines, if any.
-
-    The product must be none of those that the other lines are drawn from.
-    """
+    """An order that the history must hold: status, and age in days."""
 
     status: str
     age: int
-    product: int | None = None
 
     def __post_init__(self) -> None:
         low, high = AGES.get(self.status, (1, 0))
@@ -173,9 +169,6 @@ def order_book(
     for position, at in enumerate(order_of, 1):
         name = f"ord_{position:03d}"
         chosen = [next(products) for _ in range(sizes[at])]
-        wanted = plans[at].product if at < len(plans) else None
-        if wanted is not None:
-            chosen[draws.below(len(chosen))] = wanted
         lines = tuple(_line(shelf, draws, name, place, number) for place, number in enumerate(chosen, 1))
         draft = drafts[at]
         made[at] = Order(name, draft.date, draft.status, draft.eta, draft.tracking, lines, *_ids(account))
@@ -249,4 +242,4 @@ def _line(shelf: Shelf, draws: Draws, order_id: str, place: int, number: int) ->
             f"order book: expected products with a price, found product {number}", code="no_price"
         )
     name = f"{order_id}_line_{place:02d}"
-    return OrderLine(name, number, item.title, None, draws.between(1, _MOST_UNITS), item.facts.price_low)
+    return OrderLine(name, number, item.title, None, draws.between(1, MOST_BOUGHT), item.facts.price_low)
