@@ -53,7 +53,10 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """`shopsim serve`, or another command that serves, as a process. `kill` is kill -9."""
+    """`shopsim serve`, or another command that serves, as a process. `kill` is kill -9.
+
+    A thread reads its standard error, so that no pipe fills up; `log` has all of it after the end.
+    """
 
     def __init__(
         self,
@@ -73,14 +76,21 @@ class ServerProcess:
             cwd=ROOT,
             env={**os.environ, "SHOPSIM_ADMIN_TOKEN": ADMIN, **environment},
         )
+        self.log = b""
+        self._reader = threading.Thread(target=self._read_log, daemon=True)
+        self._reader.start()
         try:
             self.facts = self._first_document(start_s)
         except BaseException:
-            self.process.kill()
-            self.process.communicate()
+            self.kill()
             raise
         self.port = int(self.facts["url"].rpartition(":")[2])
-        self.log = b""
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as stream:
+            while piece := stream.read1(65_536):
+                self.log += piece
 
     def _first_document(self, start_s: float) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -90,7 +100,7 @@ class ServerProcess:
             if not select.select([self.process.stdout], [], [], 1)[0]:
                 continue
             piece = os.read(self.process.stdout.fileno(), 4096)
-            assert piece, self.process.communicate()
+            assert piece, self._ended()
             text += piece
         return json.loads(text)
 
@@ -108,9 +118,15 @@ class ServerProcess:
         return self._finish()
 
     def _finish(self) -> int:
-        if self.process.stderr is not None and not self.process.stderr.closed:
-            self.log += self.process.communicate(timeout=60)[1] or b""
-        return self.process.wait(timeout=60)
+        code = self.process.wait(timeout=60)
+        self._reader.join(60)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+    def _ended(self) -> tuple[int, bytes]:
+        """Exit code and log of a process that ended by itself."""
+        return self._finish(), self.log
 
     def __enter__(self) -> "ServerProcess":
         return self

@@ -71,7 +71,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
 
     from shopsim_env.adapters.openenv.app import make_app
     from shopsim_env.server.guard import make_guard
-    from shopsim_env.server.logs import start_logging
+    from shopsim_env.server.logs import logging_to_stderr
     from shopsim_env.server.sockets import listen
 
     guard = make_guard(arguments.host, os.environ.get("SHOPSIM_TOKEN"), None, tuple(arguments.allow_host))
@@ -85,7 +85,6 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         split=arguments.split,
         options={"task_mode": arguments.task_mode, "interaction_mode": arguments.interaction_mode},
     )
-    start_logging(arguments.log_level)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -97,7 +96,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=10,
     )
-    with closing(listen(arguments.host, arguments.port)) as bound:
+    with logging_to_stderr(arguments.log_level), closing(listen(arguments.host, arguments.port)) as bound:
         bound.listen()  # whoever reads the address may connect at once
         _announce(arguments, bound.getsockname(), release)
         uvicorn.Server(config).run(sockets=[bound])

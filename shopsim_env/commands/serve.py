@@ -84,7 +84,7 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     from shopsim_env.runs.folder import RunRoot
     from shopsim_env.server.app import App
     from shopsim_env.server.guard import make_guard
-    from shopsim_env.server.logs import start_logging
+    from shopsim_env.server.logs import logging_to_stderr
     from shopsim_env.server.mcp import PATH as MCP_PATH
     from shopsim_env.server.mcp import McpEndpoint
     from shopsim_env.server.replay_routes import add_pages
@@ -102,10 +102,10 @@ def _serve(arguments: argparse.Namespace, release: Release) -> int:
     root = RunRoot(arguments.runs) if arguments.runs else None
     release.private()  # a public copy is refused now, not at the first reset
     with ExitStack() as opened:
+        log = opened.enter_context(logging_to_stderr(arguments.log_level))  # closed last
         bound = opened.enter_context(closing(listen(arguments.host, arguments.port)))
         service = _service(arguments, release, opened)
-        start_logging(arguments.log_level)
-        app = App(service, guard)
+        app = App(service, guard, lambda: log.dropped)
         app.add([Route(PATH, ShopAgent(app)), Route(MCP_PATH, McpEndpoint(app))])
         add_pages(app, root)
         ending = Ending(park=bool(arguments.resume_log), drain_s=arguments.drain)

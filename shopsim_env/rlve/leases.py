@@ -49,6 +49,29 @@ class Opening:
     observation: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An episode up to some turn. It has nothing of its lease, so any thread may play it again."""
+
+    market: Market
+    key: EpisodeKey
+    strict: bool
+    entries: tuple[Entry, ...]
+
+    def record(self) -> RlveRecord:
+        """The trace up to that turn."""
+        episode = TracedEpisode(self.market, self.key, strict=self.strict)
+        for entry in self.entries:
+            entry.play(episode)
+        return episode.record
+
+    def last(self) -> RlveStep:
+        """What came of that turn."""
+        episode = Episode(self.market, self.key, strict=self.strict)
+        step: RlveStep = [entry.play(episode) for entry in self.entries][-1]
+        return step
+
+
 class TurnEntry(Entry):
     """A turn of the agent, as it was given."""
 
@@ -128,17 +151,38 @@ class RlveLeases(Holding):
         episode: Episode = lease.env
         return episode
 
+    def past(self, lease_id: str) -> Past:
+        """The episode so far, to be played again.
+
+        Raises:
+            PoolError: `lease_lost`.
+        """
+        return self._past(self._held(lease_id, None))
+
+    def repeated(self, lease_id: str, fence: int, request_id: str | None) -> Past | None:
+        """The episode up to the turn that had this request id; None when `step` answers without playing it.
+
+        Raises:
+            PoolError: `lease_lost`, `stale_fence`.
+        """
+        lease = self._table.leases.get(lease_id)
+        number = None if lease is None or request_id is None else lease.answered.get(request_id)
+        if lease is None or number in (None, len(lease.entries)):
+            return None
+        self._held(lease_id, fence)
+        self.counters.repeated += 1
+        return self._past(lease, number)
+
     def trace(self, lease_id: str) -> RlveRecord:
         """The trace of the episode so far, played again.
 
         Raises:
             PoolError: `lease_lost`.
         """
-        lease = self._held(lease_id, None)
-        episode = TracedEpisode(self.market, lease.start.key, strict=lease.start.strict)
-        for entry in lease.entries:
-            entry.play(episode)
-        return episode.record
+        return self.past(lease_id).record()
+
+    def _past(self, lease: Lease, turns: int | None = None) -> Past:
+        return Past(self.market, lease.start.key, lease.start.strict, tuple(lease.entries[:turns]))
 
     def _start(self, request: Any) -> Started:
         episode = Episode(self.market, request.key, strict=request.strict)

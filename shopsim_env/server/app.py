@@ -43,12 +43,13 @@ class App:
     Args:
         service: What the endpoints do.
         guard: Who may ask.
+        dropped: Gives the number of log lines that were not written, for the metrics.
     """
 
-    def __init__(self, service: Service, guard: Guard) -> None:
+    def __init__(self, service: Service, guard: Guard, dropped: Callable[[], int] = int) -> None:
         self.service = service
         self.guard = guard
-        self.metrics = Metrics(service.pools)
+        self.metrics = Metrics(service.pools, dropped)
         self._open: set[str] = set()
         self.bodies = Bodies()
         by_path: dict[str, list[Operation]] = {}

@@ -1,12 +1,18 @@
 """Logs as lines of JSON on standard error. What is logged are counts, codes, ids of tasks, slots.
 
-Belongs here: the form. Never logged: texts of tasks, actions, lease ids, tokens, bodies.
+Belongs here: the form, and whose log it is. Never logged: texts of tasks, actions, lease ids, tokens, bodies.
 """
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Final
+
+from shopsim_env.server.log_writer import LogWriter
+
+_OURS: Final = "shopsim_env.server"
 
 
 class JsonLines(logging.Formatter):
@@ -26,12 +32,30 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=True)
 
 
-def start_logging(level: str) -> None:
-    """Sends the server's log and uvicorn's to standard error as lines of JSON."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines())
-    for name in ("shopsim_env.server", "uvicorn"):
-        logger = logging.getLogger(name)
-        logger.handlers[:] = [handler]
+@contextmanager
+def logging_to_stderr(level: str) -> Iterator[LogWriter]:
+    """Sends the server's log and uvicorn's to standard error as lines of JSON, until the context is left.
+
+    Asyncio's warnings go the same way, because what nobody takes is printed, and printing waits for a reader.
+    """
+    writer = LogWriter(_dropped)
+    writer.setFormatter(JsonLines())
+    loggers = [logging.getLogger(name) for name in (_OURS, "uvicorn", "asyncio")]
+    before = [(logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
+    for logger in loggers:
+        logger.handlers[:] = [writer]
         logger.propagate = False
-        logger.setLevel(level.upper() if name != "uvicorn" else logging.WARNING)
+        logger.setLevel(level.upper() if logger.name == _OURS else logging.WARNING)
+    try:
+        yield writer
+    finally:
+        writer.close()
+        for logger, (handlers, propagate, former) in zip(loggers, before, strict=True):
+            logger.handlers[:], logger.propagate = handlers, propagate
+            logger.setLevel(former)
+
+
+def _dropped(lines: int) -> logging.LogRecord:
+    facts = {"lines": lines}
+    extra = {"name": _OURS, "levelname": "WARNING", "facts": facts}
+    return logging.makeLogRecord({**extra, "levelno": logging.WARNING, "msg": "log lines dropped"})

@@ -41,10 +41,12 @@ class Metrics:
 
     Args:
         pools: Gives the pools at the moment of a scrape, by the prefix of their names.
+        dropped: Gives the number of log lines that were not written.
     """
 
-    def __init__(self, pools: Callable[[], Mapping[str, Reception]]) -> None:
+    def __init__(self, pools: Callable[[], Mapping[str, Reception]], dropped: Callable[[], int]) -> None:
         self._pools = pools
+        self._dropped = dropped
         self._times: dict[str, _Times] = {}
         self._refusals: dict[str, int] = {}
         self._registry = CollectorRegistry()
@@ -75,6 +77,8 @@ class Metrics:
         for code, count in sorted(self._refusals.items()):
             refusals.add_metric([code], count)
         yield refusals
+        about = "Log lines that were not written because nobody read them"
+        yield CounterMetricFamily("shopsim_log_lines_dropped", about, value=self._dropped())
         answers = HistogramMetricFamily(
             "shopsim_answer_seconds", "Seconds from the read headers to the answer", labels=["endpoint"]
         )

@@ -3,24 +3,31 @@
 Belongs here: names, types, bounds.
 """
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-from shopsim_env.rlve.difficulty import MOST_OF_AXES, Axes
+from shopsim_env.rlve.difficulty import MOST_OF_AXES, Axes, axes
 from shopsim_env.rlve.environments import ENVIRONMENTS
 from shopsim_env.server.bodies import EXAMPLE_KEY, FENCE, REQUEST, WAITING
 from shopsim_env.server.fields import Field, Flag, Number, Table, Text, Turn
+from shopsim_env.server.problems import ProblemError
 
 LANGUAGES: Final = ("zh", "en")
 MAX_SERVED_DIFFICULTY: Final = 100
 _MAX_COUNT: Final = 500
 """Of an axis that counts, and of d above: what strangers may make the server draw in one go."""
+_MAX_OF: Final = {"top_k": 200, "B_tool": 64}
+_MOST_HITS: Final = 4_000
+"""Hits of a search and calls of a turn multiply: 500 of both made one turn of 48 KB answer 85 MB in 4 s;
+200 and 64 kept everybody waiting for 490 ms."""
 _INT63: Final = 2**63 - 1
 
 
 def _axis(name: str, kind: object) -> Number:
     if kind is int:
-        return Number(about="a count", least=1, most=MOST_OF_AXES.get(name, _MAX_COUNT))
+        most = min(_MAX_OF.get(name, _MAX_COUNT), MOST_OF_AXES.get(name, _MAX_COUNT))
+        return Number(about="a count", least=1, most=most)
     return Number(about="a share", least=0, most=1, whole=False)
 
 
@@ -47,6 +54,24 @@ RLVE_RESET: Final[dict[str, Field]] = {
     ),
     **WAITING,
 }
+
+
+def check_hits(difficulty: int, overrides: Mapping[str, Any]) -> None:
+    """Refuses an episode whose single turn may bring too many hits; no difficulty by itself does.
+
+    Raises:
+        ProblemError: `out_of_range`.
+        UsageError: as `axes`.
+    """
+    found = axes(difficulty, overrides)
+    if found.top_k * found.B_tool > _MOST_HITS:
+        raise ProblemError(
+            f"overrides: expected top_k times B_tool of at most {_MOST_HITS}, found {found.top_k} times "
+            f"{found.B_tool}",
+            code="out_of_range",
+        )
+
+
 RLVE_STEP: Final[dict[str, Field]] = {
     "turn": Turn(about="the agent's turn, docs/rlve-server.md", required=True),
     "fence": FENCE,

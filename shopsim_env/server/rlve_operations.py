@@ -27,7 +27,7 @@ def _reset(service: Service, call: Call) -> Any:
 
 
 def _step(service: Service, call: Call) -> Any:
-    return service.rlve.step(call.lease_id, call.fields)
+    return service.rlve.step_or_repeat(call.lease_id, call.fields)
 
 
 def _look(service: Service, call: Call) -> Any:
@@ -35,7 +35,7 @@ def _look(service: Service, call: Call) -> Any:
 
 
 def _trace(service: Service, call: Call) -> Any:
-    return service.rlve.trace(call.lease_id)
+    return service.rlve.trace_beside(call.lease_id)
 
 
 def _goal(service: Service, call: Call) -> Any:

@@ -14,7 +14,7 @@ from shopsim_env.release import Release
 from shopsim_env.runs.rows import Row, items, table, text
 from shopsim_env.runs.timeline import MOST_ACTIONS, head_of
 from shopsim_env.server.fields import read_fields
-from shopsim_env.server.rlve_bodies import RLVE_RESET
+from shopsim_env.server.rlve_bodies import RLVE_RESET, check_hits
 from shopsim_env.versions import RLVE_SUITE_VERSION
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ class RlveReplays:
 
         record = read_rlve_record(line)
         # Within the bounds of a request: a line comes from anybody, and large axes take long to draw.
-        read_fields(RLVE_RESET, record.key, "key")
+        key = read_fields(RLVE_RESET, record.key, "key")
+        check_hits(key["difficulty"], key["overrides"])
         episode = begin_again(record, self._opened())
         shown = [{"observation": episode.observation(), "fault": None}]
         for action in record.actions:

@@ -7,6 +7,8 @@ Nothing of it is imported, and no facts are opened, before somebody asks for it.
 import asyncio
 import importlib.util
 import logging
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +50,8 @@ class RlveService:
         self._rules = rules
         self._opened = ExitStack()
         self._opening = asyncio.Lock()
+        # Playing a long episode again takes seconds, in which the others play on.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="rlve-again")
         self._stopped = False
         self.leases: RlveLeases | None = None
 
@@ -132,6 +136,13 @@ class RlveService:
             self._log("rlve episode ended", leases.peek(lease_id), **facts, turns=reward["turns"])
         return encode(_played(step))
 
+    def step_or_repeat(self, lease_id: str, fields: dict[str, Any]) -> bytes | Coroutine[Any, Any, bytes]:
+        """As `step`; an answer for which earlier turns are played again comes from the thread beside."""
+        past = self.live().repeated(lease_id, fields["fence"], fields["request_id"])
+        if past is None:
+            return self.step(lease_id, fields)
+        return self._beside(lambda: encode(_played(past.last())))
+
     def look(self, lease_id: str) -> bytes:
         """The episode as it stands."""
         return self._whole(self.live().use(lease_id))
@@ -150,6 +161,11 @@ class RlveService:
     def trace(self, lease_id: str) -> bytes:
         """The line of the episode's trace, so far."""
         return self.live().trace(lease_id).line()
+
+    async def trace_beside(self, lease_id: str) -> bytes:
+        """As `trace`, from the thread beside."""
+        past = self.live().past(lease_id)
+        return await self._beside(lambda: past.record().line())
 
     def goal(self, lease_id: str) -> dict[str, Any]:
         """The goal of an episode that is over, and what the task came to."""
@@ -186,6 +202,7 @@ class RlveService:
 
     def close(self) -> None:
         """Forgets every lease and closes the facts; the release stays open."""
+        self._thread.shutdown(cancel_futures=True)
         self._opened.close()
 
     def live(self) -> "RlveLeases":
@@ -208,6 +225,9 @@ class RlveService:
                 if self._stopped:
                     leases.stop()
                 self.leases = leases
+
+    async def _beside(self, make: Callable[[], bytes]) -> bytes:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, make)
 
     def _open(self) -> "RlveLeases":
         if importlib.util.find_spec("pydantic") is None:
@@ -258,10 +278,16 @@ class RlveService:
 
 
 def rlve_request(fields: dict[str, Any]) -> "RlveRequest":
-    """What the checked fields of a reset ask the leases for."""
+    """What the checked fields of a reset ask the leases for.
+
+    Raises:
+        ProblemError, UsageError: as `check_hits`.
+    """
     from shopsim_env.rlve.episode import EpisodeKey
     from shopsim_env.rlve.leases import RlveRequest
+    from shopsim_env.server.rlve_bodies import check_hits
 
+    check_hits(fields["difficulty"], fields["overrides"])
     names = ("env_id", "difficulty", "seed", "language", "overrides")
     key = EpisodeKey(**{name: fields[name] for name in names})
     return RlveRequest(key, fields["strict"], fields["request_id"], fields["tools"])

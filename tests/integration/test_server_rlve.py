@@ -1,5 +1,6 @@
 """`/v1/rlve` on a real socket: what is played, refused, repeated; and no goal before the end."""
 
+import asyncio
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import jsonschema
@@ -21,8 +23,11 @@ from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.oracles import oracle
 from shopsim_env.rlve.tools import functions
 from shopsim_env.rlve.trace import compare_record
+from shopsim_env.server.fields import read_fields
 from shopsim_env.server.openapi import document
 from shopsim_env.server.operations import OPERATIONS
+from shopsim_env.server.rlve_bodies import RLVE_RESET
+from shopsim_env.server.rlve_service import RlveService
 from shopsim_env.shop.served import encode
 
 SAMPLE = ROOT / "shopsim_env" / "sample_release"
@@ -187,6 +192,11 @@ REFUSED = [
     ({"overrides": {"m": 0}}, "out_of_range"),
     ({"overrides": {"H_orders": 38}}, "out_of_range"),
     ({"overrides": {"T_max": 501}}, "out_of_range"),
+    ({"overrides": {"top_k": 201}}, "out_of_range"),
+    ({"overrides": {"B_tool": 65}}, "out_of_range"),
+    ({"overrides": {"B_tool": 64, "top_k": 63}}, "out_of_range"),  # 4032 hits in a turn
+    ({"difficulty": 100, "overrides": {"top_k": 79}}, "out_of_range"),  # times 51 calls of d = 100
+    ({"env_id": "RETURN", "difficulty": 9, "seed": 1, "overrides": {"p_oos": 1}}, "no_choice"),
     ({"overrides": {"p_noise": 2}}, "out_of_range"),
     ({"overrides": {"noise": 0}}, "unknown_field"),
     ({"goal": True}, "unknown_field"),
@@ -379,6 +389,34 @@ def test_without_a_log_the_server_waits_for_running_episodes():
         assert code_of(answer) == (503, "stopping")
         assert ok(acting(server, lease, DONE))["done"]
         assert server.process.wait(30) == 0
+
+
+def test_others_play_while_an_episode_is_played_again(market):
+    """Trace and an early answer come from a thread; a call on the loop would be over after its first step."""
+
+    async def play() -> None:
+        service = RlveService(market.release, 2)
+        with closing(service):
+            fields = read_fields(RLVE_RESET, POLICY, "body")
+            lease = json.loads(await service.reset(fields, never))
+            ids = (lease["lease_id"], {"fence": lease["fence"]})
+            first = service.step(ids[0], {**ids[1], "turn": IDLE, "request_id": "1"})
+            service.step(ids[0], {**ids[1], "turn": IDLE, "request_id": "2"})
+            early = service.step_or_repeat(ids[0], {**ids[1], "turn": DONE, "request_id": "1"})
+            assert not isinstance(early, bytes)
+            tasks = [asyncio.ensure_future(one) for one in (early, service.trace_beside(ids[0]))]
+            await asyncio.sleep(0)
+            assert not any(task.done() for task in tasks)
+            assert service.give_back(ids[0], None) == {"released": True}  # of no matter for what was asked
+            answer, line = await asyncio.gather(*tasks)
+            assert answer == first
+            assert compare_record(line, 1, market) is None
+            assert len(json.loads(line)["actions"]) == 2
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    asyncio.run(play())
 
 
 class Here:

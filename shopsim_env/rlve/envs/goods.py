@@ -15,7 +15,7 @@ from shopsim_env.rlve.wishes import BOUNDS
 PRICED: Final = frozenset({"price_max", "price_min"})
 _STOCKED: Final = frozenset({"stock_min"})
 # Generators cannot plan for a shop in which everything is out of stock.
-_LEAST_AVAILABLE: Final = 0.05
+LEAST_AVAILABLE: Final = 0.05
 # The earlier goal's bound is wider by a share from this range, in per cent.
 _WIDER: Final = (20, 60)
 
@@ -25,7 +25,7 @@ def limits_of(setting: Setting, constraints: int) -> Limits:
 
     One search shows all that is feasible: beyond its depth, noise could hide a product that is needed.
     """
-    available = max(_LEAST_AVAILABLE, 1 - setting.axes.p_oos)
+    available = max(LEAST_AVAILABLE, 1 - setting.axes.p_oos)
     most = max(FEWEST_FEASIBLE, min(MOST_FEASIBLE, setting.axes.top_k))
     return Limits(constraints, setting.task_axes.slack, available, most=most, kinds=kinds_of(setting))
 

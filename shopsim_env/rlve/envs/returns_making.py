@@ -14,6 +14,7 @@ from shopsim_env.rlve.choosing.constraint import Constraint
 from shopsim_env.rlve.choosing.pool import Pool
 from shopsim_env.rlve.draws import Draws
 from shopsim_env.rlve.envs.base import Setting, Task, turns_for
+from shopsim_env.rlve.envs.goods import LEAST_AVAILABLE, kinds_of
 from shopsim_env.rlve.envs.order_goods import Law, different_days, draw_goods, history_length, of_status
 from shopsim_env.rlve.envs.returns import GoodsReturn, Plea, Replacement, Terms
 from shopsim_env.rlve.envs.told_orders import (
@@ -141,7 +142,10 @@ def _window(setting: Setting, category: int) -> int:
 
 
 def _choice(setting: Setting, draws: Draws) -> Choice:
-    limits = Limits(max(1, setting.axes.m - 1), setting.task_axes.slack, available=1 - setting.axes.p_oos)
+    # Not `limits_of`: a search shows fewer, and one replacement is enough.
+    available = 1 - setting.axes.p_oos or LEAST_AVAILABLE
+    constraints, slack = max(1, setting.axes.m - 1), setting.task_axes.slack
+    limits = Limits(constraints, slack, available=available, kinds=kinds_of(setting))
     stock = setting.overlay.stock
     return choose(setting.pools, draws.fork("replacement"), limits, stock.remains)
 
