@@ -27,7 +27,7 @@ def rlve_floors(run: RunResults, release: Release) -> list[dict[str, Any]]:
     """
     from shopsim_env.rlve.episode import EpisodeKey
     from shopsim_env.rlve.market import Market
-    from shopsim_env.rlve.panel.check import agent
+    from shopsim_env.rlve.panel.members import agent
     from shopsim_env.rlve.panel.playing import play
 
     if run.settings.versions.get("rlve_suite") != RLVE_SUITE_VERSION:

@@ -89,9 +89,9 @@ class OtherReason(_Returning):
     """RETURN: the line goes back for another reason than was told."""
 
     def _spoil(self, sight: Sight, turn: Turn) -> Turn | None:
-        del sight
         args = turn["tool_calls"][0]["args"] if "tool_calls" in turn else {}
-        if "reason_code" not in args:
+        # Where no reason was told, any will do.
+        if "reason_code" not in args or "reason" not in sight.needs:
             return None
         return with_call(turn, reason_code=next(code for code in REASONS if code != args["reason_code"]))
 
