@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import comb, factorial, prod
 from typing import Any, Final
 
 from shopsim_env.rlve.choosing.constraint import value_words
@@ -25,7 +24,7 @@ from shopsim_env.rlve.envs.base import (
     questions_for,
     turns_for,
 )
-from shopsim_env.rlve.envs.cart_items import LEAST_UNITS, MOST_UNITS, Held, Issue, Item, first_issue
+from shopsim_env.rlve.envs.cart_items import Held, Issue, Item, first_issue
 from shopsim_env.rlve.envs.cart_words import CartWords
 from shopsim_env.rlve.overlay import Variant
 from shopsim_env.rlve.protocol import Answer
@@ -49,6 +48,7 @@ class CartBuilding(Task):
         self._changed = any(item.units != item.units_before for item in items)
         self._replies = 0
         self._corrected = False
+        self._strayed = False
         self.turn_budget = setting.axes.T_max
         self.brief = self._brief()
         self._pending = self.brief.pending
@@ -62,7 +62,11 @@ class CartBuilding(Task):
         self._chance = self._forced_chance()
 
     def grade(self, answer: Answer | None, heard: Heard) -> TaskScore:
-        """F1 of the units bought, else of those in the cart; `first_try`: right without a correction."""
+        """F1 of the units bought, else of those in the cart; `first_try`: right without a correction.
+
+        No success once the customer found a product in the cart that it did not ask for: who may try one
+        after the other needs no description.
+        """
         if answer is None:
             return UNANSWERED
         lines = [CartLine(str(number), variant, units) for (number, variant), units in self._held().items()]
@@ -72,7 +76,8 @@ class CartBuilding(Task):
         }
         found = score_cart(lines, required)
         first = float(found.success and not self._corrected)
-        return replace(found, parts={**found.parts, "first_try": first})
+        parts = {**found.parts, "first_try": first}
+        return replace(found, success=found.success and not self._strayed, parts=parts)
 
     def used(self, answer: Answer | None) -> UsedIds:
         """The final list and every id that was named to the cart."""
@@ -87,6 +92,9 @@ class CartBuilding(Task):
         if not any(record.name in _TOUCHING and "error" not in record.result for record in results):
             return None
         held = self._held()
+        # Also where another mistake is told first, which may say as much of the product.
+        wanted = {item.number for item in self._items}
+        self._strayed |= any(number not in wanted for number, _ in held)
         right = sum(item.is_right(held, revised) for item in self._items)
         issue = first_issue(self._items, held, revised)
         if issue is not None:
@@ -95,9 +103,9 @@ class CartBuilding(Task):
         return Remark("confirm", self._words.whole(), 1.0) if right == len(self._items) else None
 
     def forced_chance(self) -> Fraction:
-        """1 / (ways to pick the items among the visited products in stock, with their variants and units).
+        """1 / (ways to pick, for each item, a visited product of its category that is in stock).
 
-        Units that the opening says are known to the guess, but not which product they are for.
+        The guess is one that leaves out the descriptions alone: variants and units are told to who asks.
         """
         return self._chance
 
@@ -202,15 +210,16 @@ class CartBuilding(Task):
 
     def _forced_chance(self) -> Fraction:
         overlay = self._setting.overlay
-        visited = (good for item in self._items for good in (item.visited.good, *item.visited.others))
-        offered = len(overlay.stock.remaining(good.number for good in visited if good.stock > 0))
-        pending = [at for at in range(len(self._items)) if f"i{at}.units" in self._pending]
-        # Items whose units are known are alike when these are the same.
-        alike = Counter(0 if at in pending else item.units for at, item in enumerate(self._items))
-        orders = factorial(len(self._items)) // prod(factorial(count) for count in alike.values())
-        variants = prod(len(overlay.variants[item.number]) for item in self._items if item.variant)
-        units = (MOST_UNITS - LEAST_UNITS + 1) ** len(pending)
-        return Fraction(1, comb(offered, len(self._items)) * orders * variants * units)
+        visited = [good for item in self._items for good in (item.visited.good, *item.visited.others)]
+        offered = set(overlay.stock.remaining(good.number for good in visited if good.stock > 0))
+        ways, earlier = 1, list[Item]()
+        for item in self._items:
+            category = item.visited.pool.category
+            fits = {good.number for good in visited if category.number <= good.category <= category.last}
+            taken = sum(other.number in fits for other in earlier)
+            ways *= max(1, len(fits & offered) - taken)
+            earlier.append(item)
+        return Fraction(1, ways)
 
 
 def _lookups(setting: Setting, items: Sequence[Item]) -> int:

@@ -12,6 +12,7 @@ from shopsim_env.rlve.envs.base import Setting, Task, turns_for
 from shopsim_env.rlve.envs.cart import CartBuilding
 from shopsim_env.rlve.envs.cart_items import LEAST_UNITS, MOST_UNITS, Item
 from shopsim_env.rlve.envs.visits import Visited, Wanted, choose_visits
+from shopsim_env.rlve.fact_model import Good
 from shopsim_env.rlve.overlay import Variant, synthesize
 from shopsim_env.rlve.overlay.variants import VARIANTS
 
@@ -34,6 +35,7 @@ def make(setting: Setting) -> Task:
     items = [_item(setting, draws, one, at == changed) for at, one in enumerate(visited)]
     numbers = [good.number for one in visited for good in (one.good, *one.others)]
     setting.overlay.visits = tuple(draws.shuffled(numbers))
+    _stock(setting, [good for one in visited for good in one.others])
     return CartBuilding(setting, items)
 
 
@@ -51,6 +53,14 @@ def _item(setting: Setting, draws: Draws, visited: Visited, changed: bool) -> It
     # Any of them, not the one that the product's own facts name: those are on its card.
     variants = setting.overlay.variants.get(number)
     return Item(visited, draws.pick(variants) if variants else None, units, before)
+
+
+def _stock(setting: Setting, goods: Sequence[Good]) -> None:
+    """Puts products in stock where the shop has them at all: stock must not tell which one is meant."""
+    stock = setting.overlay.stock
+    for good in goods:
+        if good.stock > 0 and not stock.remains(good.number):
+            stock.force(good.number, good.stock)
 
 
 def _variant_families(setting: Setting, visited: Visited) -> list[str]:

@@ -127,7 +127,8 @@ def _item(pool: Pool, draws: Draws, facts: int, others: int, slack: float, stock
     good = next((one for one in sample if one.stock > 0 and stock.remains(one.number)), None)
     if good is None:
         return None
-    rest = [one for one in sample if one is not good]
+    # Only what can be bought: else stock would tell which one is meant.
+    rest = [one for one in sample if one is not good and one.stock > 0]
     tried: list[tuple[Constraint, frozenset[int]]] = []
     for fact in said_of(good, _named(pool, good), pool.values, draws, slack):
         missing = _missing(pool, rest, fact)

@@ -14,9 +14,9 @@ from shopsim_env.rlve.panel.check import SIGNIFICANCE, Row
 # episodes. Cheaters are measured against the forced chance: one that is too high would hide them.
 HARDER: Final = 3
 CAPS: Final[Mapping[str, tuple[float, float]]] = {
-    "PD": (0.10, 0.01),
-    "SUB": (0.20, 0.02),
-    "CART": (0.35, 0.06),
+    "PD": (0.01, 0.01),
+    "SUB": (0.15, 0.02),
+    "CART": (0.30, 0.15),
     "RETURN": (0.25, 0.15),
     "STATUS": (0.26, 0.21),
     "POLICY": (0.10, 0.07),
