@@ -3,9 +3,10 @@
 Belongs here: the shares of outcomes and edges, and fitting the plan into the turns. Grading is in `returns`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Final
 
 from shopsim_env.errors import UsageError
@@ -51,6 +52,8 @@ from shopsim_env.rlve.wishes import BOUNDS
 LEAST_LINES: Final = 8
 # However many orders there are, the day of one seldom singles out a line.
 _LINES_PER_ORDER: Final = 2
+# Calls in a turn from which the products of a day can be looked up in time.
+_CALLS_FOR_GOODS: Final = 3
 _P_REPLACEMENT: Final = 0.5
 # Share of a history's goods that are of the category that the customer names.
 _SHARE_ALIKE: Final = Fraction(3, 4)
@@ -119,7 +122,7 @@ def _attempt(setting: Setting, draws: Draws, exchange: bool, barred: bool) -> Go
     description = describe(
         every,
         meant,
-        _options(setting, draws, meant),
+        _facts(setting, draws, meant),
         always=[own],
         tool_budget=setting.axes.B_tool,
         most_turns=setting.axes.T_max - ending,
@@ -198,9 +201,16 @@ def _replaceable(setting: Setting, choice: Choice, alike: Sequence[Candidate]) -
     return not any(number in variants for number in numbers) and (len(enough) > 1 or bool(enough - bought))
 
 
-def _options(setting: Setting, draws: Draws, meant: Candidate) -> list[Told]:
-    first = [Told(DATE, meant.order.date), Told(MONEY, meant.money)]
-    return draws.shuffled([*first, *goods_facts(meant, draws, setting.task_axes.slack)])
+def _facts(setting: Setting, draws: Draws, meant: Candidate) -> Iterator[tuple[Told, ...]]:
+    """What the customer may say of the line besides the category, of the same kinds for every line.
+
+    Which kinds are said would else tell of how many lines the day has. One day and the unit price can be
+    found with few calls; where there are more, it is the day and two facts of the product.
+    """
+    date = Told(DATE, meant.order.date)
+    if setting.axes.B_tool < _CALLS_FOR_GOODS:
+        return iter([(date, Told(MONEY, meant.money))])
+    return ((date, *pair) for pair in combinations(goods_facts(meant, draws, setting.task_axes.slack), 2))
 
 
 def _terms(draws: Draws, switched: bool) -> Terms:

@@ -21,6 +21,7 @@ from shopsim_env.rlve.envs.told_orders import (
     Told,
     describe,
     order_candidates,
+    sets_of_kinds,
     told_need,
 )
 from shopsim_env.rlve.overlay import STATUSES, Order, order_book
@@ -147,10 +148,9 @@ def _asked(
         description = describe(
             candidates,
             meant,
-            draws.shuffled(options),
+            sets_of_kinds(draws.shuffled(options), most_facts),
             tool_budget=setting.axes.B_tool,
             most_turns=setting.axes.T_max - _ANSWER_TURNS,
-            most_facts=most_facts,
             reads_lines=False,
         )
     return Asked(meant.order, description)

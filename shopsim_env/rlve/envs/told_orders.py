@@ -22,14 +22,8 @@ from shopsim_env.rlve.overlay import Order, OrderLine, Overlay
 from shopsim_env.rlve.shelf import units
 
 DATE, MONEY, GOODS = "date", "money", "goods"
-# One of each kind.
-MOST_FACTS: Final = 3
 # Facts of the goods that are tried, of all that could be said.
-_GOODS_TRIED: Final = 8
-# Sizes of the sets in the order in which they are tried. A line takes two facts at every difficulty: with
-# one, which a longer history allows more often, the task would become easier.
-_ORDER_SIZES: Final = (1, 2, 3)
-_LINE_SIZES: Final = (2, 1, 3)
+_GOODS_TRIED: Final = 6
 _WORDS: Final = {
     "zh": {
         "date": "下单日期是{year}年{month}月{day}日",
@@ -128,13 +122,12 @@ def goods_facts(candidate: Candidate, draws: Draws, slack: float) -> list[Told]:
 def describe(
     candidates: Sequence[Candidate],
     meant: Candidate,
-    options: Sequence[Told],
+    sets: Iterable[tuple[Told, ...]],
     *,
     always: Sequence[Told] = (),
     tool_budget: int,
     most_turns: int,
     reads_lines: bool,
-    most_facts: int = MOST_FACTS,
 ) -> Description | None:
     """The first of the sets of facts that fits what is meant and nothing else, and that can be found in time.
 
@@ -143,34 +136,47 @@ def describe(
     Args:
         candidates: All that may be meant.
         meant: The one that is.
-        options: Facts to choose from, in order of preference; one of each kind is taken at most.
+        sets: Sets of facts in order of preference.
         always: Facts that are said in any case.
         tool_budget: Calls in one turn.
         most_turns: Turns that finding it may take.
         reads_lines: Whether the order itself has to be opened, because one of its lines is meant.
-        most_facts: Facts that may be said.
     """
-    fits = {fact: _bits(candidates, fact) for fact in (*always, *options)}
+    fits: dict[Told, int] = {}
+
+    def bits(fact: Told) -> int:
+        if fact not in fits:
+            fits[fact] = _bits(candidates, fact)
+        return fits[fact]
+
     everyone, wanted = (1 << len(candidates)) - 1, 1 << candidates.index(meant)
-    base = reduce(and_, (fits[fact] for fact in always), everyone)
+    base = reduce(and_, map(bits, always), everyone)
     spare: Description | None = None
-    for facts in _sets(options, most_facts, _LINE_SIZES if reads_lines else _ORDER_SIZES):
-        if reduce(and_, (fits[fact] for fact in facts), base) != wanted:
+    for facts in sets:
+        if reduce(and_, map(bits, facts), base) != wanted:
             continue
         needed = all(
-            reduce(and_, (fits[other] for other in facts if other is not fact), base) != wanted
+            reduce(and_, (bits(other) for other in facts if other is not fact), base) != wanted
             for fact in facts
         )
         if spare is not None and not needed:
             continue
-        told = {fact.kind: fits[fact] for fact in facts}
+        told = {fact.kind: bits(fact) for fact in facts}
         turns = _turns(candidates, told.get(DATE, everyone), told.get(MONEY), tool_budget, reads_lines)
         found = Description(facts, turns)
         if found.turns <= most_turns:
             if needed:
                 return found
-            spare = found
+            spare = spare or found
     return spare
+
+
+def sets_of_kinds(options: Sequence[Told], most: int) -> Iterator[tuple[Told, ...]]:
+    """Sets of up to so many facts of different kinds, by size."""
+    for size in range(1, most + 1):
+        for facts in combinations(options, size):
+            if len({fact.kind for fact in facts}) == size:
+                yield facts
 
 
 def told_need(setting: Setting, id_: str, fact: Told, *, of_line: bool) -> Need:
@@ -199,14 +205,6 @@ def _need(
     keep: tuple[str, ...] = (),
 ) -> Need:
     return Need(id=id_, kind=fact.kind, value=text, topics=frozenset(topics), data=data, keep=keep)
-
-
-def _sets(options: Sequence[Told], most: int, sizes: Sequence[int]) -> Iterator[tuple[Told, ...]]:
-    """Sets of facts of different kinds, by size."""
-    for size in (size for size in sizes if size <= most):
-        for facts in combinations(options, size):
-            if len({fact.kind for fact in facts}) == size:
-                yield facts
 
 
 def _bits(candidates: Sequence[Candidate], fact: Told) -> int:
