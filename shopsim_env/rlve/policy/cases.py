@@ -42,6 +42,7 @@ def compose(base: PolicyBase, plan: FamilyPlan, branch: int, draws: Draws, uncov
         _set_aside(base, plan, draws.sample(_aside(plan, plan.specials), branch), case)
         case.context[plan.ranged] = _below(_low(plan.ranges[0]), draws)
         _limited(plan, case, draws, False)
+        _fill(base, plan, case, draws)
         return case
     decider = draws.pick([rule for rule in plan.deciding if can_bring(plan, rule, branch)])
     case.rules.append(decider.id)
@@ -55,6 +56,7 @@ def compose(base: PolicyBase, plan: FamilyPlan, branch: int, draws: Draws, uncov
     if branch > 1:
         _distract(base, plan, decider, case, draws)
     _numbers(plan, decider, case, draws)
+    _fill(base, plan, case, draws)
     return case
 
 
@@ -154,6 +156,18 @@ def _distract(base: PolicyBase, plan: FamilyPlan, decider: Rule, case: Case, dra
         _hold(base, plan, trap, case)
         if trap.precedence > decider.precedence:
             case.context[trap.exceptions[0].topic] = True
+
+
+def _fill(base: PolicyBase, plan: FamilyPlan, case: Case, draws: Draws) -> None:
+    """Says class, tier and zone too where they decide nothing: what is named must not tell what decides."""
+    truth = base.evaluate(plan.code, case.context)
+    for topic in DEFINING:
+        if topic in case.context or SOURCES[topic] in case.context:
+            continue
+        for name in draws.shuffled(base.names[topic]):
+            if base.evaluate(plan.code, {**case.context, topic: name}) == truth:
+                case.context[topic] = name
+                break
 
 
 def _is_trap(rule: Rule, decider: Rule, case: Case) -> bool:
