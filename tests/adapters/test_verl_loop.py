@@ -13,7 +13,7 @@ import verl
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 from places import SAMPLE_RELEASE
-from servers import ServerProcess
+from servers import ADMIN, ServerProcess
 from tiny_tokenizer import save_tiny_model, tiny_tokenizer
 from token_models import call_text
 from verl.experimental.agent_loop.agent_loop import AgentLoopWorker
@@ -198,6 +198,23 @@ def test_the_old_trainer_gets_a_masked_sample_without_a_reward(make, server, won
         batch = worker._postprocess([good, output])
         assert "rm_scores" not in batch.batch
         assert "rm_scores" in worker._postprocess([good]).batch
+    assert free_slots(server) == 1
+
+
+def test_a_lease_that_is_lost_in_the_middle_keeps_the_tokens_under_a_mask_of_zeros(make, server, won):
+    turns = []
+
+    async def lose():
+        turns.append(1)
+        if len(turns) == 2:
+            server.call("DELETE", "/v1/episodes", headers={"authorization": f"Bearer {ADMIN}"})
+
+    servers = Servers(won[1], before=lose)
+    output = run(make(servers), row(won[0]))
+    assert (output.reward_score, output.extra_fields["shop_failure_kind"]) == (None, "lease_lost")
+    (((_, first), _),) = servers.seen.values()
+    assert output.response_ids[0][: len(first)].tolist() == first
+    assert int(output.response_mask.sum()) == 0
     assert free_slots(server) == 1
 
 
