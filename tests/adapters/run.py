@@ -30,9 +30,9 @@ REPORT = ROOT / "docs" / "reports" / "openenv-validate-0.10.json"
 class Environment:
     """One environment.
 
-    `package` is the one that all is about. `ours` installs our wheel too, or this checkout where the tests need
-    the pipeline. `tests` are files that run in it, `here` those that run in the project's own environment and
-    start programs in this one.
+    `package` is the one that all is about. `ours` installs our wheel too, or this checkout where the tests
+    need the pipeline. `tests` are files that run in it, `here` those that run in the project's own
+    environment and start programs in this one.
     """
 
     name: str

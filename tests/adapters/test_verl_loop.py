@@ -201,6 +201,47 @@ def test_the_old_trainer_gets_a_masked_sample_without_a_reward(make, server, won
     assert free_slots(server) == 1
 
 
+def test_the_old_trainer_cannot_drop(make, server, won):
+    worker = make(Servers(won[1]), agent={"on_failure": "drop"})
+    with pytest.raises(UsageError, match=r"trainer\.use_v1=True") as found:
+        run(worker, row(won[0]))
+    assert found.value.code == "old_trainer"
+    assert free_slots(server) == 1
+
+
+class LeftServers(Servers):
+    """Every second trajectory is cancelled at its second turn, as by a trainer that has enough samples."""
+
+    async def generate(self, request_id, **more):
+        if list({**self.turns, request_id: 0}).index(request_id) % 2 and self.turns.get(request_id) == 0:
+            asyncio.current_task().cancel()
+            await asyncio.sleep(60)
+        return await super().generate(request_id, **more)
+
+
+def test_sixty_trajectories_of_which_every_second_is_left_run_in_four_slots(make, won):
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "4") as four:
+        agent = {"url": f"http://127.0.0.1:{four.port}", "options": {"wait_s": 120}}
+        worker = make(LeftServers(won[1]), agent=agent)
+
+        async def main():
+            given = ({"temperature": 1.0}, STEP)
+            tasks = [
+                asyncio.create_task(worker._run_agent_loop(*given, trace=False, **row(won[0])))
+                for _ in range(60)
+            ]
+            found = await asyncio.gather(*tasks, return_exceptions=True)
+            # A cancelled trajectory gives its slot back on its way out.
+            while four.call("GET", "/healthz")[1]["free_slots"] < 4:
+                await asyncio.sleep(0.01)
+            return found
+
+        found = asyncio.run(asyncio.wait_for(main(), 150))
+    left = [one for one in found if isinstance(one, asyncio.CancelledError)]
+    rewards = [one.reward_score for one in found if not isinstance(one, BaseException)]
+    assert (len(left), rewards) == (30, [1.0] * 30)
+
+
 def test_a_lease_that_is_lost_in_the_middle_keeps_the_tokens_under_a_mask_of_zeros(make, server, won):
     turns = []
 

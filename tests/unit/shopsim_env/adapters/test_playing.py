@@ -294,6 +294,39 @@ def test_a_group_of_which_nine_cannot_start_has_one_usable_sample(server, won):
     assert asyncio.run(slime.reward(None, lost[0])) is None
 
 
+def test_sixty_samples_of_which_every_second_is_left_are_filled_in_four_slots(won):
+    task_id, texts = won
+    samples = [Sample({"task_id": task_id}) for _ in range(60)]
+    chat = ChatTokens(TOKENIZER)
+
+    async def fill(client, number):
+        scripted = Scripted(TOKENIZER, texts)
+
+        async def model(ids, left):
+            if number % 2:
+                asyncio.current_task().cancel()
+                await asyncio.sleep(60)
+            return await scripted(ids, left)
+
+        settings = Play(client, chat, ROOM)
+        await slime.fill(samples[number], settings, model, {"max_actions": 1})
+
+    async def main(served):
+        async with AsyncClient(f"http://127.0.0.1:{served.port}") as client:
+            tasks = [asyncio.create_task(fill(client, number)) for number in range(60)]
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+            while (await client.health()).free_slots < 4:
+                await asyncio.sleep(0.01)
+            return ends
+
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "4") as four:
+        ends = asyncio.run(asyncio.wait_for(main(four), 60))
+    assert [type(end) for end in ends] == [type(None), asyncio.CancelledError] * 30
+    assert [sample.reward for sample in samples] == [0.0, None] * 30
+    statuses = [sample.status for sample in samples]
+    assert statuses == [Status.TRUNCATED, Status.PENDING] * 30
+
+
 @pytest.mark.parametrize("how", ["killed", "lost", "aborted"])
 def test_a_failure_in_the_middle_keeps_the_tokens_under_a_mask_of_zeros(server, won, how):
     task_id, texts = won
