@@ -86,9 +86,12 @@ class ShopAgentLoop(AgentLoopBase):  # type: ignore[misc]
             `extra_fields`. A sample without a verdict: see `on_failure`; [] stands for no output.
 
         Raises:
-            UsageError, TaskError: the row names no task that can be played.
+            UsageError, TaskError: the row names no task that can be played, or `on_failure` is "drop" under
+                verl's old trainer (code `old_trainer`).
             SampleLostError: no verdict, and `on_failure` says "raise".
         """
+        new_trainer = "session_id" in row
+        self._require_droppable(new_trainer)
         asked = read_row(row.get("extra_info"), "extra_info", self._options)
         settings = Play(
             shared_client(self._url),
@@ -101,7 +104,20 @@ class ShopAgentLoop(AgentLoopBase):  # type: ignore[misc]
         played = await play(settings, model, asked)
         if played.result.valid:
             return self._output(played, model)
-        return self._lost(played, model, new_trainer="session_id" in row)
+        return self._lost(played, model, new_trainer=new_trainer)
+
+    def _require_droppable(self, new_trainer: bool) -> None:
+        """Refuses "drop" before anything is played: the old trainer stops at an output that is [].
+
+        Raises:
+            UsageError: the old trainer (code `old_trainer`).
+        """
+        if self._on_failure == "drop" and not new_trainer:
+            raise UsageError(
+                "on_failure: 'drop' needs verl's new trainer (trainer.use_v1=True), found the old one, which "
+                "takes one output for every sample; use the new one, or on_failure 'mask' or 'raise'",
+                code="old_trainer",
+            )
 
     async def _read(self, ids: Sequence[int], tools: list[dict[str, Any]]) -> Message:
         """An answer as verl's parser for the model's format reads it."""

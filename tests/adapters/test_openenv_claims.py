@@ -183,6 +183,44 @@ def test_nothing_of_an_oracle_is_in_the_package_that_an_agent_reaches(server, re
     assert gold not in before, "the product is found by searching alone"
 
 
+def test_this_version_runs_no_semantic_grader_whoever_brings_it(monkeypatch):
+    """Graders of others have an entry point that nobody reads; one put in by force is not run either."""
+    from openenv import validation
+    from openenv.validation import graders, runner
+
+    class Grader:
+        check_id = "semantic.oracle_max"
+        level = validation.Level.SEMANTIC
+        requires_capabilities = requires_provider = frozenset()
+        depends_on = ()
+        ran = False
+
+        def applies_to(self, _):
+            return True
+
+        def run(self, _):
+            Grader.ran = True
+
+    sources = [path.read_text(encoding="utf-8") for path in Path(validation.__file__).parent.rglob("*.py")]
+    assert sum(source.count("load_entry_points") for source in sources) == 1, "its definition alone"
+    assert hasattr(graders.GraderRegistry, "load_entry_points")
+    theirs = runner.default_grader_registry
+
+    def with_ours(policy):
+        registry = theirs(policy)
+        registry.register(Grader())
+        return registry
+
+    monkeypatch.setattr(runner, "default_grader_registry", with_ours)
+    report = validation.run_validation(PACKAGE, max_level=validation.Level.SEMANTIC, skip_build=True)
+    (row,) = [row for row in report.results if row.check_id == Grader.check_id]
+    assert (row.status.value, row.evidence, Grader.ran) == (
+        "skip",
+        ["grader not implemented in this build"],
+        False,
+    )
+
+
 def test_requirements_are_pinned():
     """static.dependency_pinning: of the environment that this ran in."""
     lines = (

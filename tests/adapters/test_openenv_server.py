@@ -129,6 +129,7 @@ def test_plain_http(server):
 
     assert get("/health")[1] == {"status": "healthy"}
     assert get("/metadata")[1]["name"] == "shopsim"
+    assert "The Shop alone" in get("/metadata")[1]["description"]
     assert get("/state")[1]["step_count"] == 0
     schema = get("/schema")[1]
     assert schema["action"]["required"] == ["action"]

@@ -254,15 +254,46 @@ class Box:
     """Stands for a runtime, of which nothing is asked."""
 
 
+def trace_of(task):
+    return vf.Trace(
+        task=vf.TraceTask(type="ShopTask", data=task.data),
+        state=ShopState(),
+        agent=vf.AgentInfo(config=vf.AgentConfig()),
+    )
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_sixty_rollouts_of_a_forgetful_trainer_run_in_four_slots(won, kept):
+    """None comes to `finalize`. Dropped traces free their leases; those of traces that are kept expire."""
+    ttl = ("--lease-ttl", "1") if kept else ()
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "4", *ttl) as four:
+        task = task_of(environment(four, task={"wait_s": 60}), next(iter(won)))
+        traces = []
+
+        async def forgotten(number):
+            trace = trace_of(task)
+            await task.setup(trace, Box())
+            if kept:
+                traces.append(trace)
+            return trace.state.lease_id
+
+        async def main():
+            started = await asyncio.gather(*map(forgotten, range(60)))
+            while (await task._client().health()).free_slots < 4:
+                gc.collect()
+                await asyncio.sleep(0.05)
+            return started
+
+        started = asyncio.run(asyncio.wait_for(main(), 90))
+    assert len(set(started)) == 60
+    assert len(traces) == (60 if kept else 0)
+
+
 def test_a_lease_goes_with_its_trace(server, won):
     task = task_of(environment(server), next(iter(won)))
 
     async def main():
-        trace = vf.Trace(
-            task=vf.TraceTask(type="ShopTask", data=task.data),
-            state=ShopState(),
-            agent=vf.AgentInfo(config=vf.AgentConfig()),
-        )
+        trace = trace_of(task)
         await task.setup(trace, Box())
         assert (await task._client().health()).free_slots == 3
         del trace

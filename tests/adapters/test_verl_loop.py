@@ -13,7 +13,7 @@ import verl
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 from places import SAMPLE_RELEASE
-from servers import ServerProcess
+from servers import ADMIN, ServerProcess
 from tiny_tokenizer import save_tiny_model, tiny_tokenizer
 from token_models import call_text
 from verl.experimental.agent_loop.agent_loop import AgentLoopWorker
@@ -198,6 +198,64 @@ def test_the_old_trainer_gets_a_masked_sample_without_a_reward(make, server, won
         batch = worker._postprocess([good, output])
         assert "rm_scores" not in batch.batch
         assert "rm_scores" in worker._postprocess([good]).batch
+    assert free_slots(server) == 1
+
+
+def test_the_old_trainer_cannot_drop(make, server, won):
+    worker = make(Servers(won[1]), agent={"on_failure": "drop"})
+    with pytest.raises(UsageError, match=r"trainer\.use_v1=True") as found:
+        run(worker, row(won[0]))
+    assert found.value.code == "old_trainer"
+    assert free_slots(server) == 1
+
+
+class LeftServers(Servers):
+    """Every second trajectory is cancelled at its second turn, as by a trainer that has enough samples."""
+
+    async def generate(self, request_id, **more):
+        if list({**self.turns, request_id: 0}).index(request_id) % 2 and self.turns.get(request_id) == 0:
+            asyncio.current_task().cancel()
+            await asyncio.sleep(60)
+        return await super().generate(request_id, **more)
+
+
+def test_sixty_trajectories_of_which_every_second_is_left_run_in_four_slots(make, won):
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "4") as four:
+        agent = {"url": f"http://127.0.0.1:{four.port}", "options": {"wait_s": 120}}
+        worker = make(LeftServers(won[1]), agent=agent)
+
+        async def main():
+            given = ({"temperature": 1.0}, STEP)
+            tasks = [
+                asyncio.create_task(worker._run_agent_loop(*given, trace=False, **row(won[0])))
+                for _ in range(60)
+            ]
+            found = await asyncio.gather(*tasks, return_exceptions=True)
+            # A cancelled trajectory gives its slot back on its way out.
+            while four.call("GET", "/healthz")[1]["free_slots"] < 4:
+                await asyncio.sleep(0.01)
+            return found
+
+        found = asyncio.run(asyncio.wait_for(main(), 150))
+    left = [one for one in found if isinstance(one, asyncio.CancelledError)]
+    rewards = [one.reward_score for one in found if not isinstance(one, BaseException)]
+    assert (len(left), rewards) == (30, [1.0] * 30)
+
+
+def test_a_lease_that_is_lost_in_the_middle_keeps_the_tokens_under_a_mask_of_zeros(make, server, won):
+    turns = []
+
+    async def lose():
+        turns.append(1)
+        if len(turns) == 2:
+            server.call("DELETE", "/v1/episodes", headers={"authorization": f"Bearer {ADMIN}"})
+
+    servers = Servers(won[1], before=lose)
+    output = run(make(servers), row(won[0]))
+    assert (output.reward_score, output.extra_fields["shop_failure_kind"]) == (None, "lease_lost")
+    (((_, first), _),) = servers.seen.values()
+    assert output.response_ids[0][: len(first)].tolist() == first
+    assert int(output.response_mask.sum()) == 0
     assert free_slots(server) == 1
 
 

@@ -77,10 +77,13 @@ class ShopEnvironment(Environment[ShopAction, ShopObservation, ShopState]):
         return ShopState(**self._session.state())
 
     def get_metadata(self) -> EnvironmentMetadata:
-        """Name and version."""
+        """Name, version, and what is played: the Shop, and not RLVE."""
         return EnvironmentMetadata(
             name="shopsim",
-            description="A Chinese web shop: find and buy what a shopper describes. Reward 0 to 1.",
+            description=(
+                "A Chinese web shop: find and buy what a shopper describes. Reward 0 to 1. "
+                "The Shop alone; RLVE is played over HTTP on 'shopsim serve'."
+            ),
             version=ENVIRONMENT_VERSION,
         )
 

@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from places import SAMPLE_RELEASE
-from servers import ServerProcess
+from servers import ADMIN, ServerProcess
 from token_models import END, ByteTokenizer, Scripted, call_text
 
 from shopsim_env import AsyncClient, ShopEnv, load_release
@@ -16,6 +16,7 @@ from shopsim_env.adapters import slime
 from shopsim_env.adapters.playing import Play, Sampled, play, server_url, shared_client
 from shopsim_env.adapters.rows import TaskRow
 from shopsim_env.adapters.tokens import ChatTokens
+from shopsim_env.client.retrying import Retries
 from shopsim_env.errors import TaskError, UsageError
 from shopsim_env.shop.oracle import solve
 
@@ -105,6 +106,23 @@ def test_a_response_without_room_ends_with_generation_length(server, won, most):
     tokens = played.tokens
     assert len(tokens.response_ids) == len(tokens.mask) == len(tokens.log_probs) <= most
     assert any(tokens.mask)
+
+
+@pytest.mark.parametrize("whole_call", [False, True])
+def test_an_answer_that_the_engine_cut_off_ends_the_episode_unless_it_is_a_call(server, won, whole_call):
+    task_id, texts = won
+    said = TOKENIZER.encode(texts[0] if whole_call else "我想先看看", add_special_tokens=False)
+    asked = []
+
+    async def model(ids, left):
+        asked.append(ids)
+        return Sampled(said, finish_reason="length")
+
+    row = TaskRow(task_id, None, {"max_actions": 2})
+    result = playing(server, lambda settings: play(settings, model, row)).result
+    expected = ("action_limit", 2) if whole_call else ("generation_length", 1)
+    assert (result.termination_reason, len(asked)) == expected
+    assert (result.reward, result.truncated, result.valid) == (0.0, True, True)
 
 
 def test_a_prompt_without_room_is_refused(server, won):
@@ -274,6 +292,76 @@ def test_a_group_of_which_nine_cannot_start_has_one_usable_sample(server, won):
     assert not slime.has_signal(None, samples)
     assert asyncio.run(slime.reward(None, samples)) == [0.0] + [None] * 9
     assert asyncio.run(slime.reward(None, lost[0])) is None
+
+
+def test_sixty_samples_of_which_every_second_is_left_are_filled_in_four_slots(won):
+    task_id, texts = won
+    samples = [Sample({"task_id": task_id}) for _ in range(60)]
+    chat = ChatTokens(TOKENIZER)
+
+    async def fill(client, number):
+        scripted = Scripted(TOKENIZER, texts)
+
+        async def model(ids, left):
+            if number % 2:
+                asyncio.current_task().cancel()
+                await asyncio.sleep(60)
+            return await scripted(ids, left)
+
+        settings = Play(client, chat, ROOM)
+        await slime.fill(samples[number], settings, model, {"max_actions": 1})
+
+    async def main(served):
+        async with AsyncClient(f"http://127.0.0.1:{served.port}") as client:
+            tasks = [asyncio.create_task(fill(client, number)) for number in range(60)]
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+            while (await client.health()).free_slots < 4:
+                await asyncio.sleep(0.01)
+            return ends
+
+    with ServerProcess(SAMPLE_RELEASE, "--slots", "4") as four:
+        ends = asyncio.run(asyncio.wait_for(main(four), 60))
+    assert [type(end) for end in ends] == [type(None), asyncio.CancelledError] * 30
+    assert [sample.reward for sample in samples] == [0.0, None] * 30
+    statuses = [sample.status for sample in samples]
+    assert statuses == [Status.TRUNCATED, Status.PENDING] * 30
+
+
+@pytest.mark.parametrize("how", ["killed", "lost", "aborted"])
+def test_a_failure_in_the_middle_keeps_the_tokens_under_a_mask_of_zeros(server, won, how):
+    task_id, texts = won
+    scripted = Scripted(TOKENIZER, texts)
+
+    async def fill(served):
+        async def model(ids, left):
+            if len(scripted.said) == 2 and how == "aborted":
+                return Sampled((), finish_reason="abort")
+            sampled = await scripted(ids, left)
+            if len(scripted.said) == 2 and how == "killed":
+                served.kill()
+            if len(scripted.said) == 2 and how == "lost":
+                served.call("DELETE", "/v1/episodes", headers={"authorization": f"Bearer {ADMIN}"})
+            return sampled
+
+        retries = Retries(give_up_s=0.2, first_s=0.02, most_s=0.1)
+        async with AsyncClient(f"http://127.0.0.1:{served.port}", retries=retries) as client:
+            settings = Play(client, ChatTokens(TOKENIZER), ROOM)
+            return await slime.fill(Sample({"task_id": task_id}), settings, model)
+
+    if how == "killed":
+        with ServerProcess(SAMPLE_RELEASE, "--slots", "1") as doomed:
+            sample = asyncio.run(fill(doomed))
+    else:
+        sample = asyncio.run(fill(server))
+    assert server.call("GET", "/healthz")[1]["free_slots"] == 1
+    consistent(sample)
+    assert (sample.status, sample.reward, sample.remove_sample) == (Status.ABORTED, None, True)
+    kind = {"killed": "env_crash", "lost": "lease_lost", "aborted": "adapter"}[how]
+    assert sample.metadata["shopsim"]["failure_kind"] == kind
+    response = sample.tokens[-sample.response_length :]
+    assert response[: len(scripted.said[0])] == scripted.said[0]
+    assert sample.response_length >= sum(map(len, scripted.said))
+    assert not any(sample.loss_mask)
 
 
 @pytest.mark.parametrize("how", ["bought", "limit", "length"])

@@ -95,6 +95,24 @@ def test_a_token_that_begins_the_page_stands_once():
     assert tokens.mask == [1] * len(answer) + [0] * len(between)
 
 
+class Plain(ByteTokenizer):
+    """Its answers end in no token of their own, and a line break follows them."""
+
+    def apply_chat_template(self, conversation, *, add_generation_prompt, **_):
+        text = "".join(f"{START}{one['role']}: {one['content']}\n" for one in conversation)
+        return text + (f"{START}assistant: " if add_generation_prompt else "")
+
+
+def test_a_token_with_a_text_of_its_own_is_no_end_of_a_turn():
+    tokens = record(Plain())
+    answer = encoded("查找\n")
+    tokens.add_answer(answer)
+    tokens.add_messages([PAGE])
+    between = encoded(f"\n{START}tool: {PAGE['content']}\n{START}assistant: ")
+    assert tokens.response_ids == answer + between
+    assert tokens.mask == [1] * len(answer) + [0] * len(between)
+
+
 class Thinking(ByteTokenizer):
     """As Qwen3: thinking of earlier answers is written only while no user has spoken since."""
 
