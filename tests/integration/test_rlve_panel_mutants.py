@@ -327,9 +327,9 @@ def test_a_customer_who_says_nothing_is_noticed(
     market: Market, env_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was told stays a value for scripted agents: their success alone would not show it."""
-    assert judged(market, env_id, 3, 2, "oracle") == []
+    assert judged(market, env_id, 6, 2, "oracle") == []
     monkeypatch.setattr(Customer, "_say", lambda *given: Utterance("……", given[2], given[3]))
-    assert any("not in the customer's words" in found for found in judged(market, env_id, 3, 2, "oracle"))
+    assert any("not in the customer's words" in found for found in judged(market, env_id, 6, 2, "oracle"))
 
 
 @pytest.mark.parametrize("env_id", ["PD", "CART", "BUNDLE"])

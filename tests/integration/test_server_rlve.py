@@ -196,7 +196,7 @@ REFUSED = [
     ({"overrides": {"B_tool": 65}}, "out_of_range"),
     ({"overrides": {"B_tool": 64, "top_k": 63}}, "out_of_range"),  # 4032 hits in a turn
     ({"difficulty": 100, "overrides": {"top_k": 79}}, "out_of_range"),  # times 51 calls of d = 100
-    ({"env_id": "RETURN", "difficulty": 9, "seed": 1, "overrides": {"p_oos": 1}}, "no_choice"),
+    ({"env_id": "RETURN", "difficulty": 9, "seed": 2, "overrides": {"p_oos": 1}}, "no_choice"),
     ({"overrides": {"p_noise": 2}}, "out_of_range"),
     ({"overrides": {"noise": 0}}, "unknown_field"),
     ({"goal": True}, "unknown_field"),

@@ -15,8 +15,8 @@ def forced_chance(base: PolicyBase, question: Question) -> Fraction:
     """The chance that a guess at the deciding rule is right.
 
     The guesser knows the family's rules, which of them can decide a question of this branch, and the
-    circumstances that are told, so what is added; not the values that tell which rule applies. He draws one of
-    those rules, all alike. An uncovered question is one more possibility.
+    circumstances that are told, so what is added; not the values that tell which rule applies. He draws one
+    of those rules, all alike. An uncovered question is one more possibility.
 
     Returns:
         1 / rules that can decide; for an uncovered question 1 / (rules that can decide + 1).

@@ -212,27 +212,35 @@ def test_ids_that_were_named_to_the_cart_are_used(setting: Setting, visited: lis
     assert list(task.used(DONE).carted) == ["p_guessed"]
 
 
-def test_the_chance_of_a_guess_counts_products_variants_and_units(
+def test_the_chance_of_a_guess_is_that_of_unread_descriptions(
     setting: Setting, visited: list[Visited]
 ) -> None:
-    task = goal(setting, visited[:1], [(1, 1, 0)])
-    offered = sum(
-        setting.overlay.stock.in_stock(good.number) for good in (visited[0].good, *visited[0].others)
-    )
-    assert task.forced_chance() == Fraction(1, 3 * offered)
-    hidden = replace(setting, axes=replace(setting.axes, p_missing=1.0))
-    # Two, three or four units.
-    assert goal(hidden, visited[:1], [(2, 2, 0)]).forced_chance() == Fraction(1, 9 * offered)
+    """For each item any visited product of its category in stock, whatever its variants and units."""
+    rows = [one.good for one in visited[:2]] + [good for one in visited[:2] for good in one.others]
+
+    def offered(one: Visited) -> int:
+        category = one.pool.category
+        return sum(
+            category.number <= good.category <= category.last and setting.overlay.stock.in_stock(good.number)
+            for good in rows
+        )
+
+    alone = sum(setting.overlay.stock.in_stock(good.number) for good in (visited[0].good, *visited[0].others))
+    assert goal(setting, visited[:1], [(1, 1, 0)]).forced_chance() == Fraction(1, alone)
+    first, second = (offered(one) for one in visited[:2])
+    both = goal(setting, visited[:2], [(1, 1, None), (2, 2, None)])
+    assert both.forced_chance() == Fraction(1, first * second)
 
 
-def test_units_that_are_told_but_not_of_which_product_leave_an_order_to_guess(
-    setting: Setting, visited: list[Visited]
-) -> None:
-    goods = [good for one in visited[:2] for good in (one.good, *one.others)]
-    offered = sum(setting.overlay.stock.in_stock(good.number) for good in goods)
-    pairs = offered * (offered - 1) // 2
-    assert goal(setting, visited[:2], [(1, 1, None), (1, 1, None)]).forced_chance() == Fraction(1, pairs)
-    assert goal(setting, visited[:2], [(1, 1, None), (2, 2, None)]).forced_chance() == Fraction(1, 2 * pairs)
+def test_a_product_that_was_not_asked_for_is_final(setting: Setting, visited: list[Visited]) -> None:
+    """Trying one product after the other needs no description: what was corrected once is no success."""
+    number, other = visited[0].good.number, visited[0].others[0].number
+    task = goal(setting, visited[:1], [(1, 1, None)])
+    assert said(task, put(setting, other, 1)).act == "correct"
+    setting.overlay.cart.clear()
+    said(task, put(setting, number, 1))
+    score = task.grade(DONE, UNHEARD)
+    assert (score.score, score.success) == (1.0, False)
 
 
 def test_english_words(market: Market, visited: list[Visited]) -> None:

@@ -1,6 +1,7 @@
 """RETURN: what counts as the right line, terms, refusal and replacement; values by the published weights."""
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 import pytest
 from rlve_world import find_seed, sample_market
@@ -9,6 +10,7 @@ from shopsim_env.rlve.envs.base import Heard
 from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
 from shopsim_env.rlve.overlay import eligibility
+from shopsim_env.rlve.overlay.returns import WINDOWS, group_of
 from shopsim_env.rlve.protocol import Answer, Call
 from shopsim_env.rlve.tools import run_tool
 
@@ -64,21 +66,21 @@ def other_line(episode: Episode) -> dict[str, str]:
 
 
 def test_the_right_line_returned_on_the_told_terms_is_a_success(found: Callable[..., Episode]) -> None:
-    episode = found(1)
+    episode = found(2)
     send_back(episode)
     score = episode.task.grade(answer(episode), UNHEARD)
     assert (score.score, score.success) == (1.0, True)
 
 
 def test_without_an_answer_nothing_is_won(found: Callable[..., Episode]) -> None:
-    episode = found(1)
+    episode = found(2)
     send_back(episode)
     assert episode.task.grade(None, UNHEARD).score == -1
 
 
 @pytest.mark.parametrize("changed", [{"reason_code": "x"}, {"method": "x"}])
 def test_other_terms_fail(found: Callable[..., Episode], changed: dict[str, str]) -> None:
-    episode = found(1)
+    episode = found(2)
     goal = episode.task.goal()
     others = {"reason_code": ("defective", "too_large"), "method": ("mail", "pickup")}
     name = next(iter(changed))
@@ -89,14 +91,14 @@ def test_other_terms_fail(found: Callable[..., Episode], changed: dict[str, str]
 
 
 def test_any_other_return_fails_even_beside_the_right_one(found: Callable[..., Episode]) -> None:
-    episode = found(1)
+    episode = found(2)
     send_back(episode)
     send_back(episode, **other_line(episode))
     assert not episode.task.grade(answer(episode), UNHEARD).success
 
 
 def test_naming_another_line_fails(found: Callable[..., Episode]) -> None:
-    episode = found(1)
+    episode = found(2)
     send_back(episode)
     other = other_line(episode)
     named = Answer(selected_order_id=other["order_id"], selected_line_id=other["line_id"], done=True)
@@ -208,19 +210,23 @@ def test_the_bound_before_a_change_of_mind_was_wider(found: Callable[..., Episod
     assert new < bound if name == "price_max" else new > bound
 
 
-def test_the_chance_of_a_guess_is_that_of_the_lines_the_shop_decides_on_alike(
+def test_the_chance_of_a_guess_is_that_of_the_lines_of_the_category_with_its_window(
     found: Callable[..., Episode],
 ) -> None:
-    episode = found(1)
-    lines = [(order.id, line.id) for order in episode.overlay.book.orders for line in order.lines]
-    assert len(lines) >= 8
-    alike = sum(eligibility(episode.overlay, *line).eligible for line in lines)
-    hidden = 1
-    hidden *= 8 if "reason" in episode.task.brief.pending else 1
-    hidden *= 3 if "method" in episode.task.brief.pending else 1
-    assert episode.task.forced_chance() * alike * hidden == 1
+    episode = found(2)
+    overlay, goal = episode.overlay, episode.task.goal()
+    world, category = overlay.world, episode.task.brief.data["item_filters"].get("category")
+    windows: dict[tuple[str, str], int] = {}
+    for order in overlay.book.orders:
+        for line in order.lines:
+            levels = world.category(overlay.shelf.item(line.number).facts.category).levels
+            if category is None or "›".join(levels).startswith(category.replace(" > ", "›")):
+                windows[order.id, line.id] = WINDOWS[group_of(levels)]
+    assert sum(len(order.lines) for order in overlay.book.orders) >= 8
+    meant = windows[goal["order_id"], goal["line_id"]]
+    assert episode.task.forced_chance() == Fraction(1, list(windows.values()).count(meant))
     send_back(episode)
-    assert episode.task.forced_chance() * alike * hidden == 1
+    assert episode.task.forced_chance() == Fraction(1, list(windows.values()).count(meant))
 
 
 def test_few_requests_are_refused_and_many_lie_at_the_edge_of_the_window(market: Market) -> None:
