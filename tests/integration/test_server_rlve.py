@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from places import ROOT
 from rlve_world import DONE, IDLE, sample_market
-from servers import ADMIN, ServerProcess, call, serve_here
+from servers import ADMIN, ServerProcess, call, documented, serve_here
 
 from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
@@ -389,6 +389,18 @@ def test_without_a_log_the_server_waits_for_running_episodes():
         assert code_of(answer) == (503, "stopping")
         assert ok(acting(server, lease, DONE))["done"]
         assert server.process.wait(30) == 0
+
+
+def test_the_lines_of_the_documentation_play_an_episode(server, market):
+    found = [ok(answer) for answer in documented("rlve-server.md", server.call)]
+    about, start, asked, answered, now, trace, goal, beat, taken, released, all_released = found
+    assert about["suite"] == trace["suite"]
+    assert [result["name"] for result in asked["observation"]["tool_results"]] == ["policy.search"]
+    assert (answered["done"], now["turns_played"], now["last_step"]) == (True, 2, answered)
+    assert compare_record(encode_line(trace), 1, market) is None
+    assert goal["goal"]
+    assert beat["fence"] == start["fence"] < taken["fence"]
+    assert (released, all_released) == ({"released": True}, {"released": 0})
 
 
 def test_others_play_while_an_episode_is_played_again(market):
