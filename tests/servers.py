@@ -48,7 +48,7 @@ def call(
 
 
 def documented(page: str, play: Callable[..., Answer]) -> list[Answer]:
-    """Answers to the `curl` lines of a page in `docs`, sent in order; `LEASE` and fence are the first start's."""
+    """Answers to the `curl` lines of a page in `docs`, in order; `LEASE` and fence are the first start's."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     lease, fence, answers = "LEASE", "1", []
     for raw in (line for line in text.splitlines() if line.startswith("curl ")):
