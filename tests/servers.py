@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -44,6 +45,37 @@ def call(
         wire.close()
     is_json = "json" in found.get("content-type", "")
     return answer.status, json.loads(content) if is_json and content else content, found
+
+
+def documented(page: str, play: Callable[..., Answer]) -> list[Answer]:
+    """Answers to the `curl` lines of a page in `docs`, in order; `LEASE` and fence are the first start's."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    lease, fence, answers = "LEASE", "1", []
+    for raw in (line for line in text.splitlines() if line.startswith("curl ")):
+        line = raw
+        for name, value in (
+            ("$SHOPSIM_ADMIN_TOKEN", ADMIN),
+            ("LEASE", lease),
+            ('"fence": 1', f'"fence": {fence}'),
+            ("fence=1", f"fence={fence}"),
+        ):
+            line = line.replace(name, value)
+        answers.append(_sent(line, play))
+        found = answers[-1][1]
+        if lease == "LEASE" and "lease_id" in found:
+            lease, fence = found["lease_id"], str(found["fence"])
+    return answers
+
+
+def _sent(line: str, play: Callable[..., Answer]) -> Answer:
+    """The answer to one line."""
+    _, *options, url = shlex.split(line)
+    sent = dict(zip(options[::2], options[1::2], strict=True))
+    header, _, value = sent.get("--header", "").partition(": ")
+    data = sent["--data"].encode() if "--data" in sent else None
+    method = sent.get("--request", "GET" if data is None else "POST")
+    path = url.removeprefix("http://127.0.0.1:5700")
+    return play(method, path, raw=data, headers={header: value} if header else {})
 
 
 def free_port() -> int:

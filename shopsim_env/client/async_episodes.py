@@ -4,7 +4,6 @@ Belongs here: running the operations of `leasing`, `core` and `rlve`; opening an
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -14,12 +13,10 @@ from shopsim_env.client.core import EpisodeCore
 from shopsim_env.client.leasing import LeaseCore
 from shopsim_env.client.retrying import Operation
 from shopsim_env.client.rlve import RlveCore
-from shopsim_env.errors import ShopSimError
 from shopsim_env.rlve.step import RlveStep
 from shopsim_env.shop.env import Step
 from shopsim_env.trace import TraceRecord
 
-LOG = logging.getLogger("shopsim_env.client")
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -29,6 +26,9 @@ class Runs(Protocol):
 
     async def run(self, operation: Operation[T]) -> T:
         """Runs an operation."""
+
+    async def finish(self, operation: Operation[Any]) -> None:
+        """Runs an operation to its end, also when whoever waits is cancelled."""
 
     def keep(self, episode: Any, *, kept: bool) -> None:
         """Begins or ends the heartbeats of an episode."""
@@ -53,13 +53,13 @@ class _Lease(LeaseCore[S]):
         return await self._client.run(self.releasing())
 
     async def leave(self) -> None:
-        """Releases the lease if that is possible in a few seconds; otherwise it expires by itself."""
+        """Releases the lease if that is possible in a few seconds; otherwise it expires by itself.
+
+        Also when it is cancelled meanwhile.
+        """
         self._client.keep(self, kept=False)
         if not self._released:
-            try:
-                await self._client.run(self.releasing(brief=True))
-            except ShopSimError as error:
-                LOG.warning("an episode was not released and will expire: %s", error.code)
+            await self._client.finish(self.releasing(brief=True))
 
 
 class AsyncEpisode(EpisodeCore, _Lease[Step]):

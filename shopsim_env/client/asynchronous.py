@@ -4,13 +4,14 @@ Belongs here: running the operations of `core` with a connection and pauses. Wha
 """
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from shopsim_env.client.async_episodes import AsyncEpisode, AsyncGroup, AsyncRlveEpisode, Opening
 from shopsim_env.client.beating import BeatingTask
-from shopsim_env.client.calls import RLVE_EPISODES, Calls
+from shopsim_env.client.calls import RLVE_EPISODES, Asked, Calls, new_request_id
 from shopsim_env.client.core import members_of
 from shopsim_env.client.facts import (
     DEFAULT_WAIT_S,
@@ -24,7 +25,10 @@ from shopsim_env.client.facts import (
 )
 from shopsim_env.client.retrying import USUAL, Operation, Outcome, Pause, Retries
 from shopsim_env.client.wire import AsyncWire, token_of
+from shopsim_env.errors import ShopSimError
 
+LOG = logging.getLogger("shopsim_env.client")
+_FINISH_S: Final = 10.0
 T = TypeVar("T")
 
 
@@ -45,6 +49,7 @@ class AsyncClient:
         self._calls = Calls(*tokens, timeout_s, retries)
         self._wire = AsyncWire(url, tls)
         self._beats = BeatingTask()
+        self._finishing: set[asyncio.Task[None]] = set()
 
     def episode(
         self,
@@ -62,7 +67,7 @@ class AsyncClient:
         ask = Ask(task_id, split, seed, tools, wait_s, private, options)
 
         async def start() -> AsyncEpisode:
-            return self._episode(await self.run(self._calls.open(ask)), heartbeat=heartbeat)
+            return self._episode(await self._open(ask), heartbeat=heartbeat)
 
         return Opening(start)
 
@@ -83,7 +88,7 @@ class AsyncClient:
         ask = Ask(task_id, split, seed, tools, wait_s, private, options, n)
 
         async def start() -> AsyncGroup:
-            answer = await self.run(self._calls.open(ask))
+            answer = await self._open(ask)
             episodes = tuple(self._episode(one, heartbeat=heartbeat) for one in members_of(answer))
             return AsyncGroup(member(answer, "group_id"), member(answer, "anchor"), episodes)
 
@@ -114,7 +119,7 @@ class AsyncClient:
         ask = RlveAsk(env_id, difficulty, seed, language, overrides or {}, strict, tools, wait_s)
 
         async def start() -> AsyncRlveEpisode:
-            return self._rlve(await self.run(self._calls.open(ask)), heartbeat=heartbeat)
+            return self._rlve(await self._open(ask), heartbeat=heartbeat)
 
         return Opening(start)
 
@@ -154,6 +159,8 @@ class AsyncClient:
     async def close(self) -> None:
         """Ends heartbeats and connections; leases that were not released expire. Closing twice is fine."""
         await self._beats.stop()
+        if self._finishing:
+            await asyncio.wait(self._finishing)
         await self._wire.close()
 
     async def run(self, operation: Operation[T]) -> T:
@@ -172,6 +179,33 @@ class AsyncClient:
             return result
         finally:
             operation.close()
+
+    async def finish(self, operation: Operation[Any]) -> None:
+        """Runs an operation that gives something back, for a few seconds at most and to its end.
+
+        Whoever waits for it may be cancelled; `close` waits for it then. A failure is logged, since the
+        lease expires by itself.
+        """
+        task = asyncio.ensure_future(self._finish(operation))
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
+        await asyncio.shield(task)
+
+    async def _finish(self, operation: Operation[Any]) -> None:
+        try:
+            await asyncio.wait_for(self.run(operation), _FINISH_S)
+        except (ShopSimError, asyncio.TimeoutError) as error:
+            code = error.code if isinstance(error, ShopSimError) else "timeout"
+            LOG.warning("an episode was not released and will expire: %s", code)
+
+    async def _open(self, ask: Asked) -> dict[str, Any]:
+        """The answer to a request for episodes. What a cancelled one may have opened is given back."""
+        request_id = new_request_id()
+        try:
+            return await self.run(self._calls.open(ask, request_id))
+        except asyncio.CancelledError:
+            await self.finish(self._calls.undo(ask, request_id))
+            raise
 
     def keep(self, episode: Any, *, kept: bool) -> None:
         """Begins or ends the heartbeats of an episode."""

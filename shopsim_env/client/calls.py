@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from shopsim_env.client.facts import (
     Health,
+    Held,
     ReleaseFacts,
     RlveFacts,
     TaskPage,
@@ -21,8 +22,9 @@ from shopsim_env.client.facts import (
     read,
     read_tasks,
 )
+from shopsim_env.client.faults import NO_ROOM
 from shopsim_env.client.retrying import Operation, Request, Retries, exchange
-from shopsim_env.errors import UsageError
+from shopsim_env.errors import PoolError, UsageError
 
 EPISODES: Final = "/v1/episodes"
 RLVE_EPISODES: Final = "/v1/rlve/episodes"
@@ -86,19 +88,41 @@ class Calls:
         retries = self.retries.briefly() if brief else self.retries
         return (yield from exchange(lambda: request, retries, self._clock, key or path))
 
-    def open(self, ask: Asked) -> Operation[dict[str, Any]]:
-        """The answer to the request for an episode or a group."""
+    def open(self, ask: Asked, request_id: str | None = None) -> Operation[dict[str, Any]]:
+        """The answer to the request for an episode or a group; `request_id` is from `new_request_id`."""
         wait_s = checked_wait(ask.wait_s)
+        request_id = request_id or new_request_id()
+        return (yield from self._open(ask, request_id, wait_s, self.retries))
+
+    def undo(self, ask: Asked, request_id: str) -> Operation[int]:
+        """Releases what a request for episodes opened whose answer nobody reads; the number of leases.
+
+        Whether it opened any is unknown. The same request finds its leases again, or opens what is given
+        back at once, or there is no room, and then nothing was opened.
+        """
+        try:
+            answer = yield from self._open(ask, request_id, 0.0, self.retries.briefly())
+        except PoolError as error:
+            if error.code not in NO_ROOM:
+                raise
+            return 0
+        base = RLVE_EPISODES if ask.path == RLVE_EPISODES else EPISODES
+        held = [read(Held, one) for one in answer.get("members", [answer])]
+        for one in held:
+            yield from self.call("DELETE", f"{base}/{one.lease_id}?fence={one.fence}", brief=True)
+        return len(held)
+
+    def _open(
+        self, ask: Asked, request_id: str, wait_s: float, retries: Retries
+    ) -> Operation[dict[str, Any]]:
         end = self._clock() + wait_s
-        # Not guessable, as the server wants: whoever knows it gets the lease.
-        request_id = uuid4().hex
 
         def make() -> Request:
             left = max(0.0, end - self._clock())
             body = ask.body(min(left, MOST_WAIT_S), request_id)
             return self._request("POST", ask.path, body, self._timeout_s + left, admin=ask.private)
 
-        return json_object((yield from exchange(make, self.retries, self._clock, request_id, wait_s)))
+        return json_object((yield from exchange(make, retries, self._clock, request_id, wait_s)))
 
     def take_over(self, lease_id: str, base: str = EPISODES) -> Operation[dict[str, Any]]:
         """The answer to a take-over: a new fencing number and the episode as it stands."""
@@ -139,6 +163,11 @@ class Calls:
             return Request(method, path, headers, None, timeout_s)
         kind = {"content-type": "application/json"}
         return Request(method, path, {**headers, **kind}, encode_body(body), timeout_s)
+
+
+def new_request_id() -> str:
+    """One that cannot be guessed, as the server wants: whoever knows it gets the lease."""
+    return uuid4().hex
 
 
 def checked_wait(wait_s: float) -> float:

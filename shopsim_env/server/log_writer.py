@@ -16,6 +16,8 @@ from typing import Final
 STANDARD_ERROR: Final = 2
 _KEPT_LINES: Final = 4096
 _CLOSE_S: Final = 2.0
+_AT_ONCE: Final = 64
+_GATHER_S: Final = 0.02
 
 
 class LogWriter(logging.Handler):
@@ -105,12 +107,19 @@ class LogWriter(logging.Handler):
         return (self.format(record) + "\n").encode("utf-8", "backslashreplace")
 
     def _run(self) -> None:
-        while (line := self._lines.get()) is not None:
-            self._write(line)
+        more = True
+        while more:
+            lines = [self._lines.get()]
+            if self._lines.qsize() < _AT_ONCE and lines[0] is not None:
+                time.sleep(_GATHER_S)  # waking up for every line would cost a reset a third of its time
+            while len(lines) < _AT_ONCE and lines[-1] is not None and not self._lines.empty():
+                lines.append(self._lines.get())
+            more = lines[-1] is not None
+            self._write(b"".join(line for line in lines if line is not None))
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, lines: bytes) -> None:
         try:
-            while line:
-                line = line[os.write(self._descriptor, line) :]
+            while lines:
+                lines = lines[os.write(self._descriptor, lines) :]
         except OSError:
-            self._unwritten += 1  # whoever read is gone; the count is all that is left to tell
+            self._unwritten += lines.count(b"\n")  # whoever read is gone; the count is all that is left

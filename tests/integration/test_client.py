@@ -317,6 +317,76 @@ def test_async_cut_answers_and_cancelled_calls(proxy, task):
     asyncio.run(play())
 
 
+async def cancelled(running: asyncio.Future) -> None:
+    running.cancel()
+    await asyncio.wait([running])
+    assert running.cancelled()
+
+
+def free_slots(server) -> int:
+    return server.call("GET", "/healthz")[1]["free_slots"]
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_cancelled_start_that_the_server_made_leaves_no_lease(server, proxy, task, slots):
+    """The answer is cut, so the client pauses before it asks again, and is cancelled there."""
+
+    async def play() -> None:
+        slow = Retries(give_up_s=60.0, first_s=30.0, most_s=30.0)
+        async with AsyncClient(address(proxy.port), retries=slow) as client:
+            proxy.cut = 1
+            opening = client.episode(task) if slots == 1 else client.group(task, n=slots)
+            running = asyncio.ensure_future(opening)
+            while free_slots(server) == 3 or proxy.cut:
+                await asyncio.sleep(0.005)
+            assert free_slots(server) == 3 - slots
+            await cancelled(running)
+            assert free_slots(server) == 3
+
+    asyncio.run(play())
+
+
+def test_a_start_that_is_cancelled_in_the_line_leaves_no_lease(server, task):
+    async def play() -> None:
+        async with AsyncClient(address(server.port), retries=QUICK) as client:
+            async with client.group(task, n=3):
+                running = asyncio.ensure_future(client.episode(task))
+                while (await client.health()).waiting == 0:
+                    await asyncio.sleep(0.005)
+                await cancelled(running)
+            health = await client.health()
+            assert (health.free_slots, health.waiting) == (3, 0)
+
+    asyncio.run(play())
+
+
+def test_a_start_that_is_cancelled_at_any_moment_leaves_no_lease(server, task):
+    async def play() -> None:
+        async with AsyncClient(address(server.port), retries=QUICK) as client:
+            for moment in range(30):
+                running = asyncio.ensure_future(client.episode(task))
+                for _ in range(moment):
+                    await asyncio.sleep(0)
+                if running.done():
+                    await running.result().release()
+                else:
+                    await cancelled(running)
+            assert (await client.health()).free_slots == 3
+
+    asyncio.run(play())
+
+
+def test_a_cancelled_end_still_releases(server, task):
+    async def play() -> None:
+        async with AsyncClient(address(server.port), retries=QUICK) as client:
+            leaving = asyncio.ensure_future((await client.episode(task)).leave())
+            await asyncio.sleep(0)
+            await cancelled(leaving)
+        assert free_slots(server) == 3
+
+    asyncio.run(play())
+
+
 def test_async_beats_keep_a_lease_and_without_them_it_expires(task):
     async def play(port: int) -> None:
         async with AsyncClient(address(port)) as client, client.episode(task, heartbeat=True) as episode:

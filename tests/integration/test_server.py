@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import signal
 import socket
 import threading
@@ -12,8 +11,7 @@ from pathlib import Path
 import builds
 import jsonschema
 import pytest
-from places import ROOT
-from servers import ADMIN, ServerProcess, call, serve_here
+from servers import ADMIN, ServerProcess, call, documented, serve_here
 
 from shopsim_env import load_release
 from shopsim_env.cli import main
@@ -207,17 +205,11 @@ def until(condition, seconds=30):
         time.sleep(0.02)
 
 
-def test_the_line_of_the_documentation_opens_an_episode(server):
-    text = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
-    (line,) = (line for line in text.splitlines() if line.startswith("curl "))
-    command, *options, url = shlex.split(line)
-    sent = dict(zip(options[::2], options[1::2], strict=True))
-    assert (command, url) == ("curl", "http://127.0.0.1:5700/v1/episodes")
-    header, value = sent["--header"].split(": ")
-    status, body, _ = server.call(
-        "POST", "/v1/episodes", raw=sent["--data"].encode(), headers={header: value}
-    )
-    assert (status, bool(body.get("lease_id"))) == (200, True), body
+def test_the_lines_of_the_documentation_play_an_episode(server):
+    start, step, released = (ok(answer) for answer in documented("server.md", server.call))
+    assert start["lease_id"]
+    assert (step["valid"], step["done"]) == (True, False)
+    assert released == {"released": True}
 
 
 def test_bodies_and_headers_that_are_refused(server):

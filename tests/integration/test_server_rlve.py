@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from places import ROOT
 from rlve_world import DONE, IDLE, sample_market
-from servers import ADMIN, ServerProcess, call, serve_here
+from servers import ADMIN, ServerProcess, call, documented, serve_here
 
 from shopsim_env.rlve.episode import Episode, EpisodeKey
 from shopsim_env.rlve.market import Market
@@ -196,7 +196,6 @@ REFUSED = [
     ({"overrides": {"B_tool": 65}}, "out_of_range"),
     ({"overrides": {"B_tool": 64, "top_k": 63}}, "out_of_range"),  # 4032 hits in a turn
     ({"difficulty": 100, "overrides": {"top_k": 79}}, "out_of_range"),  # times 51 calls of d = 100
-    ({"env_id": "RETURN", "difficulty": 9, "seed": 2, "overrides": {"p_oos": 1}}, "no_choice"),
     ({"overrides": {"p_noise": 2}}, "out_of_range"),
     ({"overrides": {"noise": 0}}, "unknown_field"),
     ({"goal": True}, "unknown_field"),
@@ -208,6 +207,16 @@ REFUSED = [
 @pytest.mark.parametrize(("fields", "code"), REFUSED)
 def test_a_reset_that_cannot_be_is_refused(server, fields, code):
     assert code_of(server.call("POST", ALL, {**POLICY, **fields})) == (422, code)
+
+
+def test_with_everything_out_of_stock_a_return_is_played_and_an_exchange_refused(server):
+    found = set()
+    for seed in range(12):
+        asked = {**POLICY, "env_id": "RETURN", "difficulty": 9, "seed": seed, "overrides": {"p_oos": 1}}
+        answer = server.call("POST", ALL, asked)
+        found.add("played" if answer[0] == 200 else code_of(answer))
+        server.call("DELETE", ALL, headers=BEARER)
+    assert found == {"played", (422, "no_choice")}
 
 
 def test_a_body_is_read_strictly(server):
@@ -389,6 +398,18 @@ def test_without_a_log_the_server_waits_for_running_episodes():
         assert code_of(answer) == (503, "stopping")
         assert ok(acting(server, lease, DONE))["done"]
         assert server.process.wait(30) == 0
+
+
+def test_the_lines_of_the_documentation_play_an_episode(server, market):
+    found = [ok(answer) for answer in documented("rlve-server.md", server.call)]
+    about, start, asked, answered, now, trace, goal, beat, taken, released, all_released = found
+    assert about["suite"] == trace["suite"]
+    assert [result["name"] for result in asked["observation"]["tool_results"]] == ["policy.search"]
+    assert (answered["done"], now["turns_played"], now["last_step"]) == (True, 2, answered)
+    assert compare_record(encode_line(trace), 1, market) is None
+    assert goal["goal"]
+    assert beat["fence"] == start["fence"] < taken["fence"]
+    assert (released, all_released) == ({"released": True}, {"released": 0})
 
 
 def test_others_play_while_an_episode_is_played_again(market):
