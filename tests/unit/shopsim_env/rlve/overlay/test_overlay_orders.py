@@ -78,14 +78,6 @@ def test_planned_orders_are_there(shelf: Shelf) -> None:
     assert found.line("ord_009", "x") is None
 
 
-def test_a_planned_order_may_hold_a_given_product(shelf: Shelf) -> None:
-    found = book(shelf, 2, count=3, numbers=range(10, 40), plans=[Plan("DELIVERED", 20, 5)])
-    planned = found.order(found.planned[0])
-    assert planned is not None
-    assert [line.number for line in planned.lines].count(5) == 1
-    assert sum(line.number == 5 for order in found.orders for line in order.lines) == 1
-
-
 def test_few_products_are_enough_or_refused(shelf: Shelf) -> None:
     found = book(shelf, 1, count=3, numbers=[5, 6, 7])
     assert sorted(line.number for order in found.orders for line in order.lines) == [5, 6, 7]
