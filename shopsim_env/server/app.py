@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route, Router
 
 from shopsim_env.server import bodies
 from shopsim_env.server.fields import Field, Number, Text, read_fields
-from shopsim_env.server.guard import Guard, Headers
+from shopsim_env.server.guard import Guard, Headers, read_headers
 from shopsim_env.server.http import (
     Bodies,
     Receive,
@@ -81,8 +81,8 @@ class App:
             return
         if scope["type"] != "http":
             raise RuntimeError(f"expected a request, found {scope['type']!r}")
-        headers: Headers = dict(scope["headers"])
         try:
+            headers = read_headers(scope["headers"])
             self.guard.check(headers, open_to_all=scope["path"] in self._open)
         except ProblemError as problem:
             await self.refuse(send, problem)

@@ -6,12 +6,12 @@ them. What has to wait goes the ordinary way. No connections: those are `lane`'s
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from shopsim_env.server import bodies
 from shopsim_env.server.app import App
-from shopsim_env.server.guard import Headers
+from shopsim_env.server.guard import read_headers
 from shopsim_env.server.http import check_media, json_answer, problem_answer, read_body
 from shopsim_env.server.opening import ClientGoneError
 from shopsim_env.server.operation import Call, Operation
@@ -70,10 +70,11 @@ class Front:
         """Whether it can be answered without waiting for a slot."""
         return wanted.operation.name != "reset" or self._app.service.pool.has_room
 
-    def answer(self, wanted: Wanted, headers: Headers, body: bytes) -> bytes:
+    def answer(self, wanted: Wanted, raw: Sequence[tuple[bytes, bytes]], body: bytes) -> bytes:
         """The answer or the refusal as it goes over the wire, head and body; never raises."""
         app, operation = self._app, wanted.operation
         try:
+            headers = read_headers(raw)
             app.guard.check(headers)
             begin = time.perf_counter()
             value = None

@@ -6,13 +6,42 @@ origin must be the host itself. Everywhere else there is a token, or the server 
 """
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Final
 
 from shopsim_env.errors import UsageError
 from shopsim_env.server.problems import ProblemError
 
 Headers = dict[bytes, bytes]
+_ONCE: Final = frozenset(
+    (b"host", b"authorization", b"origin", b"content-type", b"content-length", b"content-encoding")
+)
+
+
+def read_headers(raw: Sequence[tuple[bytes, bytes]]) -> Headers:
+    """Headers by name, in small letters.
+
+    Raises:
+        ProblemError: `duplicate_header` where two values of what decides who asks or how a body is read could
+            be taken for different ones by a proxy and by this server; `upgrade` where a body would get lost.
+    """
+    found = dict(raw)
+    if len(found) != len(raw):
+        names = [name for name, _ in raw if name in _ONCE]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ProblemError(
+                f"{twice.decode('ascii')}: expected this header once, found it twice", code="duplicate_header"
+            )
+    if b"upgrade" in found:
+        raise ProblemError(
+            "upgrade: this server speaks HTTP/1.1 alone, and the body of such a request is lost; set the "
+            "client to HTTP/1.1 (curl --http1.1, HttpClient.Version.HTTP_1_1)",
+            code="upgrade",
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)

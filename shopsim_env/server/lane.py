@@ -7,6 +7,7 @@ compares the bytes of both ways. Needs httptools; pyproject holds uvicorn to the
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -27,6 +28,7 @@ class _Lane(HttpToolsProtocol):
     front: Front
     _wanted: Wanted | None = None
     _content: bytes = b""
+    _heads: Sequence[tuple[bytes, bytes]] = ()
     _idle: asyncio.TimerHandle | None = None
     _quiet_since: float | None = None
 
@@ -54,9 +56,12 @@ class _Lane(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         wanted = self.front.find(self.parser.get_method(), self.url)
         if wanted is not None and self._quiet():
-            self._wanted, self._content = wanted, b""
+            self._wanted, self._content, self._heads = wanted, b"", self.headers
         else:
-            self._begin()
+            self._begin(self.headers)
+        if not self.parser.should_upgrade():
+            # What comes behind the body is no header, or it could tell who asks after that was checked.
+            self.headers = []
 
     def on_body(self, body: bytes) -> None:
         if self._wanted is not None:
@@ -73,7 +78,7 @@ class _Lane(HttpToolsProtocol):
             super().on_message_complete()
             return
         self._wanted = None
-        self.transport.write(self.front.answer(wanted, dict(self.headers), self._content))
+        self.transport.write(self.front.answer(wanted, self._heads, self._content))
         self.server_state.total_requests += 1
         self._quiet_since = self.loop.time()
         if self._idle is None:
@@ -106,9 +111,9 @@ class _Lane(HttpToolsProtocol):
             and not parser.should_upgrade()
         )
 
-    def _begin(self) -> None:
+    def _begin(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Uvicorn's own beginning of a request whose headers are there."""
-        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        url, expects = self.url, self.expect_100_continue
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expects
         self.headers.extend(headers)
@@ -117,6 +122,7 @@ class _Lane(HttpToolsProtocol):
     def _ordinary(self) -> None:
         """Gives the request that was begun here to uvicorn."""
         self._wanted = None
-        self._begin()
+        self._begin(self._heads)
+        self.headers = []
         if self._content:
             super().on_body(self._content)

@@ -63,7 +63,10 @@ class Operation:
     @property
     def all_codes(self) -> tuple[str, ...]:
         """Every code that the operation may answer with, but `internal`."""
-        found = ["unauthorized", "forbidden_host", "forbidden_origin", *self.codes]
+        found = [
+            *("duplicate_header", "upgrade", "unauthorized", "forbidden_host", "forbidden_origin"),
+            *self.codes,
+        ]
         if self.body is not None:
             found += BODY_CODES
         if self.query:

@@ -24,6 +24,8 @@ STATUSES: Final[dict[str, int]] = {
     "unknown_field": 422,
     "out_of_range": 422,
     # Who asks, and for what.
+    "duplicate_header": 400,
+    "upgrade": 400,
     "unauthorized": 401,
     "admin_only": 403,
     "forbidden_host": 403,

@@ -1,6 +1,7 @@
 """The short way of connections (`server/lane.py`): the bytes of uvicorn's own way, however requests come."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -158,6 +159,39 @@ def test_what_closes_or_asks_first_goes_the_ordinary_way(server, lease):
         wire.send(head.replace(b"HTTP/1.1", b"HTTP/1.0") + body)
         assert wire.answer().endswith(plain.partition(b"\r\n\r\n")[2])
         assert wire.ended()
+
+
+def test_what_comes_behind_a_body_is_no_header(server):
+    """RFC 9110, 6.5.1: a trailer must not be taken for a header; here it would say who asks."""
+    head, body = request("POST", "/v1/episodes", {})
+    head = re.sub(rb"(?i)host: [^\r]*", b"Host: evil", head)
+    head = re.sub(rb"(?i)content-length: [^\r]*", b"Transfer-Encoding: chunked", head)
+    chunks = b"%x\r\n%s\r\n0\r\nHost: 127.0.0.1\r\n\r\n" % (len(body), body)
+    for pieces in ([head + chunks], [head, chunks], [head[:20], head[20:] + chunks]):
+        with Wire(server.port) as wire:
+            wire.send(*pieces)
+            assert wire.answer().startswith(b"HTTP/1.1 403 ")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"Host: evil", b"duplicate_header"),
+        (b"Content-Type: application/json", b"duplicate_header"),
+        (b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk", b"upgrade"),
+    ],
+)
+def test_headers_that_could_be_read_in_two_ways_are_refused(server, line, code):
+    """Behind a proxy the first and the last of two could be different clients' business."""
+    head, body = request("POST", "/v1/episodes", {})
+    first, rest = head.split(b"\r\n", 1)
+    for cut in (len(head) + len(body) + 200, 30):
+        whole = first + b"\r\n" + line + b"\r\n" + rest + body
+        with Wire(server.port) as wire:
+            wire.send(whole[:cut], whole[cut:])
+            answer = wire.answer()
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b'"code":"%s"' % code in answer.replace(b'": "', b'":"')
 
 
 def test_a_request_that_is_no_http_ends_the_connection(server, lease):
