@@ -19,7 +19,7 @@ CAPS: Final[Mapping[str, tuple[float, float]]] = {
     "CART": (0.30, 0.15),
     "RETURN": (0.25, 0.15),
     "STATUS": (0.26, 0.21),
-    "POLICY": (0.12, 0.12),
+    "POLICY": (0.12, 0.07),
     "BUNDLE": (0.08, 0.02),
     "JOURNEY": (0.04, 0.01),
 }
