@@ -177,7 +177,7 @@ def raise_array_version(root: Path) -> str:
 
 def raise_world_version(root: Path) -> str:
     with closing(sqlite3.connect(root / "rlve.sqlite")) as connection, connection:
-        connection.execute("UPDATE world SET payload = replace(payload, 'rlve-v1', 'rlve-v2')")
+        connection.execute("UPDATE world SET payload = replace(payload, 'shopsim-rlve-v', 'other-rlve-v')")
     mend(root, "rlve.sqlite")
     return "rlve.sqlite"
 
@@ -236,7 +236,10 @@ def test_a_raised_version_of_the_world_facts_is_refused(copy: Path, tmp_path: Pa
     with pytest.raises(ReleaseError, match=re.escape(named)) as caught:
         load_release(tmp_path / "copy", verify="full")
     assert caught.value.code == "content_mismatch"
-    with load_release(tmp_path / "copy") as release, pytest.raises(ReleaseError, match="rlve-v2") as caught:
+    with (
+        load_release(tmp_path / "copy") as release,
+        pytest.raises(ReleaseError, match="other-rlve-v") as caught,
+    ):
         World.of(release)
     assert caught.value.code == "world_mismatch"
 
