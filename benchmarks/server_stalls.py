@@ -160,7 +160,7 @@ class Stalls:
 
     def turns(self, name: str, args: Callable[[int], dict[str, Any]]) -> None:
         """An episode of turns with as many calls as there may be."""
-        overrides = {"T_max": 500, "B_tool": 64, "top_k": 62, "H_orders": 500, "p_oos": 0, "eps_rank": 1}
+        overrides = {"T_max": 500, "B_tool": 64, "top_k": 62, "H_orders": 37, "p_oos": 0, "eps_rank": 1}
         key = {"env_id": "STATUS", "difficulty": 20, "seed": 5, "overrides": overrides, "strict": False}
         before = self.resident_kb()
         lease = self.wire.ask("POST", RLVE, key)
